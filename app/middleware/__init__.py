@@ -1,0 +1,1 @@
+"""Pure ASGI middleware: what holds for every request, whatever the route."""

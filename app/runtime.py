@@ -1,0 +1,115 @@
+"""The open database and catalogue of a running instance, and why they are not open when they are not."""
+
+from __future__ import annotations
+
+import logging
+from threading import Lock
+from time import monotonic
+
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import State
+
+from app.catalog.problems import DatabaseProblem
+from app.error_handlers import database_fault
+from app.errors import AppError
+from app.settings import Settings
+
+logger = logging.getLogger("app.runtime")
+
+RETRY_SECONDS = 1.0
+
+
+class Runtime:
+    """Opens the database once; while that fails, tries again at most once a second when asked for.
+
+    What is open is also put on the application's state as `engine` and `store` (None until then).
+    """
+
+    def __init__(self, settings: Settings, state: State) -> None:
+        self.settings = settings
+        self.state = state
+        self.fault: AppError | None = None
+        self._lock = Lock()
+        self._tried_at = float("-inf")
+        state.engine = None
+        state.store = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests can be answered from the catalogue."""
+        return self.state.store is not None
+
+    def open(self) -> bool:
+        """Open the database, check its revision and load the snapshot; say whether that worked."""
+        with self._lock:
+            if self.is_open or monotonic() - self._tried_at < RETRY_SECONDS:
+                return self.is_open
+            try:
+                self._open()
+                self.fault = None
+            except Exception as error:
+                self.fault = startup_fault(error)
+                if self.fault.type == "not-ready":
+                    logger.error("not ready: %s", self.fault.detail, exc_info=not _is_ours(error))
+            self._tried_at = monotonic()
+            return self.is_open
+
+    def _open(self) -> None:
+        from app.catalog.db import check_revision, create_engine_from_url
+        from app.services.store import CatalogStore
+
+        engine: Engine = create_engine_from_url(self.settings.database_url)
+        try:
+            check_revision(engine)
+            store = CatalogStore(engine)
+            store.snapshot()
+        except Exception:
+            engine.dispose()
+            raise
+        self.state.engine = engine
+        self.state.store = store
+
+    def check(self) -> dict[str, str]:
+        """State of the parts for /readyz; raises the AppError that says what is wrong."""
+        from app.catalog.db import check_revision
+
+        if not self.open():
+            raise self.fault or startup_fault(RuntimeError("not opened"))
+        try:
+            with self.state.engine.connect() as connection:
+                connection.execute(text("SELECT 1"))
+            check_revision(self.state.engine)
+            version = str(self.state.store.snapshot().version)
+        except Exception as error:
+            raise startup_fault(error) from error
+        return {"status": "ready", "database": "ok", "revision": "ok", "catalog": version}
+
+    def catalog_version(self) -> str:
+        """Version of the loaded catalogue; empty while there is none or the database does not answer."""
+        try:
+            return str(self.state.store.snapshot().version) if self.is_open else ""
+        except (DatabaseProblem, SQLAlchemyError):
+            return ""
+
+    def close(self) -> None:
+        """Give the database connections back."""
+        engine, self.state.engine, self.state.store = self.state.engine, None, None
+        self._tried_at = float("-inf")
+        if engine is not None:
+            engine.dispose()
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether the exception is one of the application's own, whose text is a sentence for the operator."""
+    return type(error).__module__.partition(".")[0] == "app"
+
+
+def startup_fault(error: Exception) -> AppError:
+    """The 503 for whatever keeps the catalogue from being opened."""
+    if isinstance(error, AppError):
+        return error
+    if (fault := database_fault(error)) is not None:
+        return fault
+    detail = str(error) if _is_ours(error) else "The catalogue could not be loaded; the log says why."
+    return AppError(503, "not-ready", "Cardworth is not ready", detail, headers={"retry-after": "30"})

@@ -1,0 +1,126 @@
+"""The import arrows of the design: they point inward, and any other one fails here.
+
+web, api, cli -> services -> catalog | core        web -> charts -> core
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+APP = ROOT / "app"
+
+# Modules that know nothing of the layers and that every layer but core and charts may use.
+LEAVES = frozenset({"settings", "errors", "resources", "negotiation", "static_files"})
+LAYERS: dict[str, frozenset[str]] = {
+    "core": frozenset(),
+    "charts": frozenset({"core"}),
+    "catalog": LEAVES | {"core"},
+    "services": LEAVES | {"core", "catalog"},
+    "api": LEAVES | {"core", "services", "middleware"},
+    "web": LEAVES | {"core", "services", "charts", "middleware"},
+    # The command line with its commands; it may start the server and look after the database.
+    "cli": LEAVES | {"core", "services", "catalog", "commands"},
+    "commands": LEAVES | {"core", "services", "catalog", "main"},
+    "middleware": frozenset({"errors", "negotiation", "settings"}),
+    "settings": frozenset(),
+    "errors": frozenset(),
+    "resources": frozenset(),
+    "negotiation": frozenset(),
+    "static_files": frozenset({"resources", "negotiation"}),
+}
+# Modules that wire the application: they may import the layers, but no layer imports them.
+WIRING = frozenset({"main", "runtime", "operations", "error_handlers", "logging_setup", "__init__"})
+# What core may use beside the standard library.
+CORE_LIBRARIES = frozenset({"numpy"})
+CORE_FORBIDDEN = frozenset(
+    {
+        "os",
+        "io",
+        "random",
+        "secrets",
+        "socket",
+        "sqlite3",
+        "subprocess",
+        "time",
+        "urllib",
+        "pathlib",
+        "logging",
+    }
+)
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of everything a file imports, also inside functions."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                # `from app import core` names the layer; `from app.core.x import y` is cut to it later.
+                yield node.lineno, f"{stem}.{alias.name}"
+
+
+def python_files() -> list[Path]:
+    return sorted(path for path in APP.rglob("*.py") if "_data" not in path.parts)
+
+
+def test_arrows_point_inward() -> None:
+    wrong = []
+    for path in python_files():
+        own = module_name(path).split(".")
+        layer = own[1] if len(own) > 1 else "__init__"
+        if layer in WIRING:
+            continue
+        assert layer in LAYERS, (
+            f"app.{layer} has no place in the layout; see the list in {Path(__file__).name}"
+        )
+        allowed = LAYERS[layer] | {layer, "__version__"}
+        for line, name in imports_of(path):
+            parts = name.split(".")
+            if parts[0] == "app" and len(parts) > 1 and parts[1] not in allowed:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {layer} imports {name}")
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_tables_stay_inside_the_catalog_and_services() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}"
+        for path in python_files()
+        if path.relative_to(APP).parts[0] not in ("catalog", "services")
+        for line, name in imports_of(path)
+        if name.startswith("app.catalog.tables")
+    ]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", ["core", "charts"])
+def test_pure_layers_do_no_input_or_output(folder: str) -> None:
+    charts = folder == "charts"
+    libraries = CORE_LIBRARIES | ({"plotly"} if charts else set())
+    # The theme of the charts is a data file beside the module.
+    forbidden = CORE_FORBIDDEN - ({"pathlib"} if charts else set())
+    wrong = []
+    for path in sorted((APP / folder).rglob("*.py")):
+        for line, name in imports_of(path):
+            top = name.split(".")[0]
+            known = top == "app" or top in libraries or top in sys.stdlib_module_names
+            if not known or top in forbidden:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {folder} imports {name}")
+    assert not wrong, "\n" + "\n".join(wrong)
