@@ -1,0 +1,1 @@
+"""Persistence: the only SQL of the product."""

@@ -1,0 +1,114 @@
+"""Backup and restore of a SQLite database: checked copies that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.catalog.problems import DatabaseProblem, problem_of
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished copy."""
+
+    path: Path
+    size_bytes: int
+
+
+def back_up_file(database: Path, target: Path) -> Backup:
+    """Copy a database that may be in use, check the copy, and only then give it its name.
+
+    Parameters
+    ----------
+    database: the SQLite file.
+    target: name of the copy; an existing file of that name is replaced.
+
+    Errors
+    ------
+    DatabaseProblem when the database is missing, locked or damaged, or the disk is full.
+    """
+    if not database.exists():
+        raise DatabaseProblem.missing()
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial.unlink(missing_ok=True)
+    try:
+        with closing(_open(database)) as connection:
+            connection.execute("VACUUM INTO ?", (str(partial),))
+        _check(partial)
+        with partial.open("rb+") as written:
+            os.fsync(written.fileno())
+        partial.replace(target)
+        _sync_folder(target.parent)
+    except sqlite3.Error as error:
+        problem = problem_of(error)
+        if problem is None:
+            raise
+        raise problem from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return Backup(target, target.stat().st_size)
+
+
+def restore_file(source: Path, database: Path) -> Backup | None:
+    """Put a backup in the place of the database; what was there is backed up beside it first.
+
+    Returns
+    -------
+    The copy of the previous database, None when there was none.
+
+    Errors
+    ------
+    DatabaseProblem when the backup is missing, damaged or none of ours, or the database is in use.
+    """
+    if not source.exists():
+        raise DatabaseProblem("missing", f"There is no backup {source.name}.")
+    _check(source)
+    with closing(_open(source)) as backup:
+        try:
+            backup.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.OperationalError as error:
+            raise DatabaseProblem.damaged(f"{source.name} holds no Cardworth tables") from error
+    previous = None
+    if database.exists() and database.stat().st_size:
+        previous = back_up_file(database, database.with_name(f"{database.name}.before-restore.bak"))
+    try:
+        # SQLite's own copy is one transaction: a reader sees the old or the new database, never a mixture.
+        with closing(_open(source)) as backup, closing(sqlite3.connect(database, timeout=5)) as live:
+            # Copying gives up at once on a lock; asking for it first waits the usual five seconds.
+            live.execute("BEGIN IMMEDIATE")
+            live.rollback()
+            backup.backup(live)
+            live.execute("PRAGMA journal_mode=WAL")
+    except sqlite3.Error as error:
+        problem = problem_of(error)
+        if problem is None:
+            raise
+        raise problem from error
+    _check(database)
+    return previous
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
+
+
+def _check(path: Path) -> None:
+    try:
+        with closing(_open(path)) as connection:
+            answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        raise problem_of(error) or DatabaseProblem.damaged(str(error)) from error
+    if answer != "ok":
+        raise DatabaseProblem.damaged(str(answer))
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,283 @@
+"""Lint rules for the data: what cannot be right on physical, published or historical grounds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from app.catalog.dates import effective_date
+from app.catalog.observations import LAUNCH
+
+RULES = ("dense_ratio", "fp8_ratio", "fp32_rate", "bandwidth", "memory_size", "price_history", "provenance")
+
+# fp16 with fp32 accumulate over fp32 vector, (full-rate parts, GeForce parts with the halved rate): FLOP per
+# clock of the vendors' published architectures. A sparse headline in the place of a dense one doubles it.
+DENSE_OVER_FP32: Mapping[str, tuple[float, float]] = {
+    "Volta": (8, 8),
+    "Turing": (8, 4),
+    "Ampere GA100": (16, 16),
+    "Ampere GA10x": (4, 2),
+    "Ada Lovelace": (4, 2),
+    "Hopper": (14.8, 14.8),
+    "Blackwell (GB20x)": (4, 2),
+    "Blackwell (GB100)": (30, 30),
+    "Blackwell Ultra (GB300)": (30, 30),
+    "CDNA 1": (8, 8),
+    "CDNA 2": (8, 8),
+    "CDNA 3": (8, 8),
+    "CDNA 4": (16, 16),
+    "RDNA 2": (2, 2),
+    "RDNA 3": (2, 2),
+    "RDNA 4": (4, 4),
+    "Xe2-HPG": (8, 8),
+}
+INT8_OVER_FP16: Mapping[str, tuple[float, float]] = {
+    "Turing": (2, 4),
+    "Ampere GA100": (2, 2),
+    "Ampere GA10x": (2, 4),
+    "Ada Lovelace": (2, 4),
+    "Hopper": (2, 2),
+    "Blackwell (GB20x)": (2, 4),
+    "Blackwell (GB100)": (2, 2),
+    "CDNA 2": (1, 1),
+    "CDNA 3": (2, 2),
+    "CDNA 4": (2, 2),
+    "RDNA 2": (2, 2),
+    "RDNA 3": (1, 1),
+    "RDNA 4": (2, 2),
+    "Xe2-HPG": (2, 2),
+}
+TF32_OVER_FP16 = 0.5
+TF32_ARCHITECTURES = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3")
+FP8_ARCHITECTURES = ("Ada", "Hopper", "Blackwell", "RDNA 4", "CDNA 3", "CDNA 4")
+FOUR_PER_CLOCK = ("RDNA 3", "RDNA 4", "CDNA 3", "CDNA 4")
+"""Dual issue: four operations per shader and clock in place of two."""
+NO_SHADER_RULE = ("MLUarch", "Da Vinci", "TPU", "XPU", "Gaudi", "NeuronCore")
+RATIO_TOLERANCE = 0.15
+FP8_TOLERANCE = 0.03
+FP32_TOLERANCE = 0.03
+BANDWIDTH_TOLERANCE = 0.02
+KNOWN_MEMORY_GIB = frozenset(
+    (4, 6, 8, 10, 11, 12, 16, 20, 22, 24, 32, 40, 48, 64, 72, 80, 94, 96, 128, 141, 144, 180, 192, 256, 288)
+)
+PRICE_FACTOR = 2.2
+NEIGHBOURS = 3
+"""Observations before and after that a price is compared with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a rule objects to."""
+
+    rule: str
+    gpu_id: str
+    figure: str
+    value: float | None
+    expected: float | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.gpu_id} {self.figure}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class LintCard:
+    """What the rules need of a card."""
+
+    id: str
+    architecture: str = ""
+    half_rate: bool = False
+    """Halved fp32 accumulate, as on GeForce."""
+    gpus_per_board: int = 1
+    """A process sees the memory of one of them."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LintPrice:
+    """What the rules need of a price."""
+
+    id: str
+    gpu_id: str
+    condition: str
+    currency: str
+    amount: float
+    observed_on: str
+    per: str = "card"
+    channel_kind: str = ""
+    held: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LintReport:
+    """Findings that no exception explains, and exceptions that explain nothing any more."""
+
+    unexplained: tuple[Finding, ...]
+    explained: tuple[Finding, ...]
+    idle_exceptions: tuple[tuple[str, str, str], ...]
+
+
+def dense_ratio(card: LintCard) -> Iterator[Finding]:
+    """Tensor rates stand in the architecture's ratio; a sparse headline doubles it, a vector rate cuts it."""
+    f = card.figures
+    fp16, fp32 = f.get("fp16_tflops"), f.get("fp32_tflops")
+    if fp16 and fp32 and (ratios := DENSE_OVER_FP32.get(card.architecture)):
+        expected = fp32 * ratios[card.half_rate]
+        yield from _ratio(card, "dense_ratio", "fp16_tflops", fp16, expected, RATIO_TOLERANCE)
+    if fp16 and (bf16 := f.get("bf16_tflops")) and card.architecture in DENSE_OVER_FP32:
+        yield from _ratio(card, "dense_ratio", "bf16_tflops", bf16, fp16, FP8_TOLERANCE)
+    if fp16 and (tf32 := f.get("tf32_tflops")) and card.architecture.startswith(TF32_ARCHITECTURES):
+        yield from _ratio(card, "dense_ratio", "tf32_tflops", tf32, fp16 * TF32_OVER_FP16, RATIO_TOLERANCE)
+    int8 = f.get("int8_tops")
+    if fp16 and int8 and (ratios := INT8_OVER_FP16.get(card.architecture)):
+        expected = fp16 * ratios[card.half_rate]
+        # Less is a choice of the vendor (Blackwell Ultra gave int8 up); more is a sparse figure.
+        if int8 > expected * (1 + RATIO_TOLERANCE):
+            yield from _ratio(card, "dense_ratio", "int8_tops", int8, expected, RATIO_TOLERANCE)
+
+
+def fp8_ratio(card: LintCard) -> Iterator[Finding]:
+    """fp8 is twice fp16 on every architecture that has it, both with fp32 accumulate."""
+    fp16, fp8 = card.figures.get("fp16_tflops"), card.figures.get("fp8_tflops")
+    if fp16 and fp8 and card.architecture.startswith(FP8_ARCHITECTURES):
+        yield from _ratio(card, "fp8_ratio", "fp8_tflops", fp8, 2 * fp16, FP8_TOLERANCE)
+
+
+def fp32_rate(card: LintCard) -> Iterator[Finding]:
+    """fp32 = 2 (4 with dual issue) x shaders x boost clock."""
+    f = card.figures
+    fp32, cores, boost = f.get("fp32_tflops"), f.get("shader_cores"), f.get("boost_clock_mhz")
+    if fp32 and cores and boost and not card.architecture.startswith(NO_SHADER_RULE):
+        per_clock = 4 if card.architecture.startswith(FOUR_PER_CLOCK) else 2
+        yield from _ratio(
+            card, "fp32_rate", "fp32_tflops", fp32, per_clock * cores * boost / 1e6, FP32_TOLERANCE
+        )
+
+
+def bandwidth(card: LintCard) -> Iterator[Finding]:
+    """Bandwidth = bus width x rate per pin / 8."""
+    f = card.figures
+    value, bus, rate = f.get("bandwidth_gb_s"), f.get("memory_bus_bits"), f.get("memory_rate_gbps")
+    if value and bus and rate:
+        yield from _ratio(card, "bandwidth", "bandwidth_gb_s", value, bus * rate / 8, BANDWIDTH_TOLERANCE)
+
+
+def memory_size(card: LintCard) -> Iterator[Finding]:
+    """Memory comes in known sizes, and no process sees more of it than there is."""
+    size = card.figures.get("memory_gib")
+    if size is None:
+        yield Finding("memory_size", card.id, "memory_gib", None, None, "the card has no memory size")
+        return
+    if size not in KNOWN_MEMORY_GIB:
+        yield Finding("memory_size", card.id, "memory_gib", size, None, f"{size:g} GiB is no usual size")
+    for name in ("driver_total_gib", "usable_gib"):
+        value = card.figures.get(name)
+        limit = card.figures.get("driver_total_gib", size) if name == "usable_gib" else size
+        if value is not None and not size / card.gpus_per_board * 0.88 <= value <= limit * 1.001:
+            text = f"{value:g} GiB of a card of {size:g} GiB (driver total {limit:g})"
+            yield Finding("memory_size", card.id, name, value, limit, text)
+
+
+def price_history(prices: Iterable[LintPrice]) -> Iterator[Finding]:
+    """A price is within a factor of 2.2 of its neighbours in time, of that condition, currency and unit."""
+    series: dict[tuple[str, str, str, str], list[LintPrice]] = {}
+    for p in prices:
+        if not p.held and p.channel_kind != LAUNCH and effective_date(p.observed_on):
+            series.setdefault((p.gpu_id, p.condition, p.currency, p.per), []).append(p)
+    for rows in series.values():
+        rows.sort(key=lambda p: (effective_date(p.observed_on), p.id))
+        for at, p in enumerate(rows):
+            near = rows[max(0, at - NEIGHBOURS) : at] + rows[at + 1 : at + 1 + NEIGHBOURS]
+            if len(near) < NEIGHBOURS:
+                continue
+            middle = median(n.amount for n in near)
+            if not 1 / PRICE_FACTOR <= p.amount / middle <= PRICE_FACTOR:
+                text = (
+                    f"{p.condition} {p.amount:g} {p.currency} on {p.observed_on} is "
+                    f"{p.amount / middle:.2f} x the median {middle:g} of its {len(near)} neighbours"
+                )
+                figure = f"{p.condition} {p.currency} {p.observed_on} {p.amount:g}"
+                yield Finding("price_history", p.gpu_id, figure, p.amount, middle, text)
+
+
+def provenance(
+    file: str, rows: Iterable[Mapping[str, Any]], sources: Mapping[str, Mapping[str, Any]], date_field: str
+) -> Iterator[Finding]:
+    """Every row names a source that is there, and has a date of its own or at least that of the reading."""
+    for row in rows:
+        source = sources.get(row["source_id"])
+        subject = f"{file} {row.get('figure') or row.get('id', '')}"
+        gpu_id = str(row.get("gpu_id", ""))
+        if source is None or not source["title"]:
+            yield Finding("provenance", gpu_id, subject, None, None, "has no source")
+        elif not (row.get(date_field) or source["read_on"]):
+            yield Finding("provenance", gpu_id, subject, None, None, "has no date")
+
+
+def lint_cards(cards: Iterable[LintCard]) -> list[Finding]:
+    """All rules that look at one card at a time."""
+    rules = (dense_ratio, fp8_ratio, fp32_rate, bandwidth, memory_size)
+    return [finding for card in cards for rule in rules for finding in rule(card)]
+
+
+def lint_seed(seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> LintReport:
+    """Every rule over the rows of `seed_read.read_seed`, with lint_exceptions.csv taken into account."""
+    figures: dict[str, dict[str, float]] = {}
+    for row in seed["gpu_figures.csv"]:
+        if row["chosen"]:
+            figures.setdefault(row["gpu_id"], {})[row["figure"]] = row["value"]
+    cards = [
+        LintCard(
+            row["id"],
+            row["architecture"],
+            row["half_rate_fp32_accumulate"],
+            row["gpus_per_board"],
+            figures.get(row["id"], {}),
+        )
+        for row in seed["gpus.csv"]
+    ]
+    fields = LintPrice.__dataclass_fields__
+    prices = [LintPrice(**{name: row[name] for name in fields}) for row in seed["prices.csv"]]
+    found = [*lint_cards(cards), *price_history(prices)]
+    sources = {row["id"]: row for row in seed["sources.csv"]}
+    dates = {
+        "gpus.csv": "",
+        "models.jsonl": "as_of",
+        "gpu_figures.csv": "as_of",
+        "prices.csv": "observed_on",
+        "rentals.csv": "observed_on",
+        "rates.csv": "observed_on",
+        "benchmarks.csv": "observed_on",
+        "framework_support.jsonl": "as_of",
+        "availability.csv": "from_on",
+    }
+    for file, date_field in dates.items():
+        found.extend(provenance(file, seed[file], sources, date_field))
+    return _explain(found, seed["lint_exceptions.csv"])
+
+
+def _explain(found: Iterable[Finding], exceptions: Iterable[Mapping[str, Any]]) -> LintReport:
+    open_exceptions = {(e["rule"], e["gpu_id"], e["figure"]): False for e in exceptions}
+    explained: list[Finding] = []
+    unexplained: list[Finding] = []
+    for finding in found:
+        # An exception without a figure speaks of every figure of the card under that rule.
+        keys = [(finding.rule, finding.gpu_id, figure) for figure in (finding.figure, "")]
+        known = [key for key in keys if key in open_exceptions]
+        for key in known:
+            open_exceptions[key] = True
+        (explained if known else unexplained).append(finding)
+    idle = tuple(key for key, used in open_exceptions.items() if not used)
+    return LintReport(tuple(unexplained), tuple(explained), idle)
+
+
+def _ratio(
+    card: LintCard, rule: str, figure: str, value: float, expected: float, tolerance: float
+) -> Iterator[Finding]:
+    ratio = value / expected
+    if abs(ratio - 1) > tolerance:
+        hint = "; looks like a sparse figure" if 1.8 <= ratio <= 2.2 else ""
+        text = f"{value:g} is {ratio:.3f} x the expected {expected:.4g}{hint}"
+        yield Finding(rule, card.id, figure, value, expected, text)

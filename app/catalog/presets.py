@@ -1,0 +1,174 @@
+"""What a snapshot holds beside the types of the core: model presets, rentals, support, availability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.catalog.names import normalise_name
+from app.core.faults import InputFault
+from app.core.gpu import Figure, Source
+from app.core.model import ModelArchitecture
+
+
+@dataclass(frozen=True, slots=True)
+class FigureEntry:
+    """One value of one figure of a card: the chosen one, or one that disagrees with it."""
+
+    id: str
+    name: str
+    figure: Figure
+    chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPreset:
+    """A known model with its architecture."""
+
+    id: str
+    name: str
+    family: str
+    series: str
+    hf_repo: str
+    architecture: ModelArchitecture
+    parameters_published: float | None
+    source: Source
+    note: str = ""
+    basis: str = "exact"
+    as_of: str = ""
+    check_note: str = ""
+    published_source: Source | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rental:
+    """One hourly rent as it was observed."""
+
+    id: str
+    gpu_id: str
+    provider: str
+    instance: str
+    gpu_count: int
+    currency: str
+    per_hour: float
+    """Of the whole instance."""
+    per_gpu_hour: float
+    billing: str
+    region: str
+    observed_on: str
+    source: Source
+    variant_assumed: bool = False
+    held: str = ""
+    note: str = ""
+    name_as_written: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkSupport:
+    """One release of a framework and the hardware it runs on."""
+
+    framework: str
+    version: str
+    python: str
+    cuda: str
+    cudnn: str
+    min_driver_linux: str
+    min_driver_windows: str
+    min_compute_capability: str
+    support: Mapping[str, Any]
+    source: Source
+    as_of: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether a card may or can be bought in a region."""
+
+    gpu_id: str
+    region: str
+    from_on: str
+    status: str
+    text: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCase:
+    """One published memory measurement, to be compared with the estimate."""
+
+    id: str
+    kind: str
+    workload: Mapping[str, Any]
+    measured: Mapping[str, Any]
+    gpu_id: str
+    gpu_count: int
+    measure_kind: str
+    outcome: str
+    observed_on: str
+    source: Source
+    note: str = ""
+    flag: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name: of one target, or between several."""
+
+    kind: str
+    name: str
+    target_id: str
+    candidates: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(slots=True)
+class NameIndex:
+    """Exact look-up of names after normalising width, case and spaces. Never fuzzy."""
+
+    unknown_code: str
+    _found: dict[str, str | None] = field(default_factory=dict)
+    """Normalised name -> id; None where the name is ambiguous."""
+    _candidates: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, names: Iterable[tuple[str, str]]) -> None:
+        """Add (name, id) pairs of equal rank. A name already known from a stronger rank keeps its meaning."""
+        rank: dict[str, set[str]] = {}
+        for name, target in names:
+            rank.setdefault(normalise_name(name), set()).add(target)
+        for key, targets in rank.items():
+            if key and key not in self._found:
+                self._found[key] = next(iter(targets)) if len(targets) == 1 else None
+                self._candidates[key] = targets
+
+    def add_ambiguous(self, name: str, candidates: Iterable[str]) -> None:
+        """Add a name that is refused, even where the catalogue has only one of the cards it may mean."""
+        key = normalise_name(name)
+        if key not in self._found:
+            self._found[key] = None
+            self._candidates[key] = set(candidates)
+
+    def add_aliases(self, aliases: Iterable[Alias], kind: str) -> None:
+        """Add the aliases of one kind, the ambiguous ones too."""
+        own = [a for a in aliases if a.kind == kind]
+        self.add((a.name, a.target_id) for a in own if a.target_id)
+        for alias in own:
+            if not alias.target_id:
+                self.add_ambiguous(alias.name, alias.candidates)
+
+    def resolve(self, name: str, pointer: str) -> str:
+        """The id behind a name.
+
+        Errors
+        ------
+        InputFault with the code of an unknown name, or `ambiguous_name` with the candidates.
+        """
+        key = normalise_name(name)
+        target = self._found.get(key)
+        if target is not None:
+            return target
+        if key in self._found:
+            candidates = sorted(self._candidates[key])
+            raise InputFault.at(pointer, "ambiguous_name", value=name[:200], candidates=candidates)
+        raise InputFault.at(pointer, self.unknown_code, value=name[:200])

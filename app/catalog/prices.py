@@ -1,0 +1,349 @@
+"""Which price counts: the rule, pure. Observations, quotes and rates go in, one choice comes out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from datetime import date
+from statistics import median
+
+from app.catalog.observations import (
+    CHANNEL_RANK,
+    LAUNCH,
+    PER_CARD,
+    PER_SERVER,
+    UNDATED,
+    PriceObservation,
+    Quote,
+)
+from app.catalog.rates import HOME, Rates, RateUse
+from app.core.gpu import PriceChoice, Source
+from app.core.question import PriceRules
+
+AGEING_FROM_DAYS = 91
+SANITY_FACTOR = 3.0
+SANITY_MIN_HISTORY = 3
+HISTORY_DAYS = 365
+SERVER_RATIO = (6.5, 9.6)
+"""An amount so many times the card's usual one is most likely the price of eight."""
+CURRENCY_OF_REGION = {"CN": HOME, "US": "USD", "HK": "HKD", "TW": "TWD", "EU": "EUR", "global": HOME}
+OVERRIDE_SOURCE = Source("override", "", "Price given in the request", kind="override")
+_TAX_PREFERENCE = {"included": 0, "unknown": 1, "excluded": 2}
+
+
+class _Series:
+    """Observations of one card, condition and unit (card or server), newest first, with its history."""
+
+    def __init__(self, observations: Iterable[PriceObservation]) -> None:
+        usable = [o for o in observations if o.day != UNDATED and not o.held]
+        usable.sort(key=lambda o: (-o.day, o.id))
+        self.market = [o for o in usable if o.channel_kind != LAUNCH]
+        self.launch = [o for o in usable if o.channel_kind == LAUNCH]
+        self._days: dict[str, list[int]] = {}
+        self._amounts: dict[str, list[float]] = {}
+        for o in reversed(self.market):
+            self._days.setdefault(o.currency, []).append(o.day)
+            self._amounts.setdefault(o.currency, []).append(o.amount)
+
+    def doubt(self, o: PriceObservation, as_of: int) -> str:
+        """Why an observation is too far from its card's own history to be used; empty when it is not.
+
+        The history is what was visible on the day, in the same currency: within a year of the observation
+        where that is enough, so that a card that truly became cheap is not held for ever, else all of it.
+        """
+        days, amounts = self._days[o.currency], self._amounts[o.currency]
+        visible = bisect_right(days, as_of)
+        first = bisect_left(days, o.day - HISTORY_DAYS)
+        last = min(visible, bisect_right(days, o.day + HISTORY_DAYS))
+        if last - first <= SANITY_MIN_HISTORY:
+            first, last = 0, visible
+        others = amounts[first:last]
+        others.remove(o.amount)
+        if not others:
+            return ""
+        ratio = o.amount / median(others)
+        if SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1] and o.per == PER_CARD:
+            return "likely_server_price"
+        if len(others) >= SANITY_MIN_HISTORY and not 1 / SANITY_FACTOR <= ratio <= SANITY_FACTOR:
+            return "far_from_history"
+        return ""
+
+
+class CardPrices:
+    """Everything known about the prices of one card, grouped and sorted once so that choosing is quick."""
+
+    def __init__(
+        self, gpu_id: str, observations: Iterable[PriceObservation] = (), quotes: Iterable[Quote] = ()
+    ) -> None:
+        self.gpu_id = gpu_id
+        self.observations = tuple(sorted(observations, key=lambda o: (-o.day, o.id)))
+        self.quotes = tuple(sorted(quotes, key=lambda q: (-q.first_day, q.id)))
+        groups: dict[tuple[str, str], list[PriceObservation]] = {}
+        for o in self.observations:
+            groups.setdefault((o.condition, o.per), []).append(o)
+        self._series = {key: _Series(rows) for key, rows in groups.items()}
+        # A correction counts from its own day; one without a day always.
+        self._replaced_from = {o.supersedes: o.day for o in self.observations if o.supersedes}
+        self._replaced_quotes = {q.supersedes for q in self.quotes if q.supersedes}
+
+    def choose(
+        self, as_of: date, rules: PriceRules, condition: str, rates: Rates, override: float | None = None
+    ) -> PriceChoice | None:
+        """The price of one card in a condition, or None when there is none that may count.
+
+        Parameters
+        ----------
+        as_of: the day of the decision; nothing after it is seen.
+        rules: greatest age [days], tax basis, region.
+        condition: new, used, refurbished or modded.
+        rates: exchange rates.
+        override: yuan per card given in the request.
+
+        Notes
+        -----
+        In this order: override; valid quote; newest day inside the age limit, in the currency of the asked
+        region (that region first); an older one, marked stale; another currency at the dated rate, marked
+        converted; the launch price of a new card, marked. Within the day by CHANNEL_ORDER, several of one
+        channel by their median.
+        """
+        if override is not None:
+            return self._override(as_of, condition, override)
+        return (
+            self._quoted(as_of, rules, condition, PER_CARD, rates)
+            or self._observed(as_of, rules, condition, PER_CARD, rates)
+            or self._launched(as_of, rules, condition, rates)
+        )
+
+    def choose_server(
+        self, as_of: date, rules: PriceRules, condition: str, rates: Rates
+    ) -> PriceChoice | None:
+        """The price of a whole 8-card machine, host included; it serves count 8 only and is never divided."""
+        return self._quoted(as_of, rules, condition, PER_SERVER, rates) or self._observed(
+            as_of, rules, condition, PER_SERVER, rates
+        )
+
+    def unused(self, as_of: date, rates: Rates) -> list[tuple[PriceObservation, str]]:
+        """Observations that cannot count on a day, each with the code of the reason."""
+        found = []
+        number = as_of.toordinal()
+        for o in self.observations:
+            if o.day > number:
+                continue
+            if o.held:
+                reason = "held"
+            elif o.day == UNDATED:
+                reason = "undated"
+            elif self._replaced(o, number):
+                reason = "superseded"
+            elif rates.to_cny(o.currency, date.fromordinal(o.day)) is None:
+                reason = "no_rate"
+            elif o.channel_kind == LAUNCH:
+                continue
+            else:
+                reason = self._series[o.condition, o.per].doubt(o, number)
+            if reason:
+                found.append((o, reason))
+        return found
+
+    def _override(self, as_of: date, condition: str, amount: float) -> PriceChoice:
+        return PriceChoice(
+            gpu_id=self.gpu_id,
+            condition=condition,
+            amount=amount,
+            currency=HOME,
+            amount_cny=amount,
+            per=PER_CARD,
+            tax="unknown",
+            region="",
+            channel="",
+            channel_kind="override",
+            observed_on=as_of.isoformat(),
+            age_days=0,
+            ageing=False,
+            stale=False,
+            converted=False,
+            n=1,
+            low_cny=amount,
+            high_cny=amount,
+            source=OVERRIDE_SOURCE,
+            kind="override",
+        )
+
+    def _quoted(
+        self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
+    ) -> PriceChoice | None:
+        number = as_of.toordinal()
+        valid: list[tuple[float, Quote, RateUse]] = []
+        for q in self.quotes:
+            if (
+                q.condition == condition
+                and q.per == per
+                and q.first_day <= number <= q.last_day
+                and not q.withdrawn
+                and q.id not in self._replaced_quotes
+                and _tax_matches(rules.tax, q.tax)
+                and (use := rates.to_cny(q.currency, date.fromordinal(q.first_day)))
+            ):
+                valid.append((q.unit_price * use.rate, q, use))
+        if not valid:
+            return None
+        # All of them can be bought at today: the lowest counts, the others are the range.
+        amount_cny, best, use = min(valid, key=lambda item: (item[0], -item[1].first_day, item[1].id))
+        return PriceChoice(
+            gpu_id=self.gpu_id,
+            condition=condition,
+            amount=best.unit_price,
+            currency=best.currency,
+            amount_cny=amount_cny,
+            per=per,
+            tax=best.tax,
+            region="",
+            channel=best.supplier,
+            channel_kind="quote",
+            observed_on=best.quoted_on,
+            age_days=number - best.first_day,
+            ageing=False,
+            stale=False,
+            n=len(valid),
+            low_cny=amount_cny,
+            high_cny=max(item[0] for item in valid),
+            source=Source(f"quote:{best.id}", "", best.supplier, kind="quote", read_on=best.quoted_on),
+            kind="quote",
+            note=best.note,
+            observation_ids=(best.id,),
+            converted=best.currency != HOME,
+            rate=use.rate if best.currency != HOME else None,
+            rate_on=use.observed_on.isoformat() if best.currency != HOME else "",
+            rate_old=use.old,
+        )
+
+    def _observed(
+        self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
+    ) -> PriceChoice | None:
+        series = self._series.get((condition, per))
+        if series is None:
+            return None
+        number = as_of.toordinal()
+        home = CURRENCY_OF_REGION.get(rules.region, HOME)
+        best: list[list[PriceObservation]] = [[] for _ in range(8)]
+        for o in series.market:
+            if o.day > number or not _tax_matches(rules.tax, o.tax) or self._replaced(o, number):
+                continue
+            if best[0] and o.day < best[0][0].day:
+                break
+            tier = (
+                4 * (o.currency != home)
+                + 2 * (o.bare_year or number - o.day > rules.max_age_days)
+                + (o.region != rules.region)
+            )
+            if best[tier] and o.day < best[tier][0].day:
+                continue
+            if rates.to_cny(o.currency, date.fromordinal(o.day)) is None or series.doubt(o, number):
+                continue
+            best[tier].append(o)
+        for rows in best:
+            if rows:
+                return self._choice(_of_one_channel(rows, rules.tax), as_of, rules, rates, "observation")
+        return None
+
+    def _launched(self, as_of: date, rules: PriceRules, condition: str, rates: Rates) -> PriceChoice | None:
+        # What the card cost new says nothing about a used one.
+        series = self._series.get((condition, PER_CARD)) if condition == "new" else None
+        if series is None:
+            return None
+        number = as_of.toordinal()
+        home = CURRENCY_OF_REGION.get(rules.region, HOME)
+        known = [
+            o
+            for o in series.launch
+            if o.day <= number
+            and not self._replaced(o, number)
+            and rates.to_cny(o.currency, date.fromordinal(o.day)) is not None
+        ]
+        if not known:
+            return None
+        first = min(known, key=lambda o: (o.currency != home, o.region != rules.region, o.day, o.id))
+        return self._choice([first], as_of, rules, rates, LAUNCH)
+
+    def _replaced(self, o: PriceObservation, number: int) -> bool:
+        return o.id in self._replaced_from and self._replaced_from[o.id] <= number
+
+    def _choice(
+        self, rows: Sequence[PriceObservation], as_of: date, rules: PriceRules, rates: Rates, kind: str
+    ) -> PriceChoice:
+        first = rows[0]
+        use = rates.to_cny(first.currency, date.fromordinal(first.day))
+        if use is None:
+            raise ValueError(f"no rate for {first.currency}")
+        amounts = [o.amount for o in rows]
+        amount = float(median(amounts))
+        age = as_of.toordinal() - first.day
+        stale = first.bare_year or age > rules.max_age_days
+        return PriceChoice(
+            gpu_id=self.gpu_id,
+            condition=first.condition,
+            amount=amount,
+            currency=first.currency,
+            amount_cny=amount * use.rate,
+            per=first.per,
+            tax=first.tax,
+            region=first.region,
+            channel=first.channel,
+            channel_kind=first.channel_kind,
+            observed_on=first.observed_on,
+            age_days=age,
+            ageing=age >= AGEING_FROM_DAYS and not stale,
+            stale=stale,
+            n=sum(o.n for o in rows),
+            low_cny=min(amounts) * use.rate,
+            high_cny=max(amounts) * use.rate,
+            source=first.source,
+            kind=kind,
+            variant_assumed=any(o.variant_assumed for o in rows),
+            note=first.note,
+            observation_ids=tuple(o.id for o in rows),
+            converted=first.currency != HOME,
+            rate=use.rate if first.currency != HOME else None,
+            rate_on=use.observed_on.isoformat() if first.currency != HOME else "",
+            rate_old=use.old,
+        )
+
+
+def choose_price(
+    observations: Sequence[PriceObservation],
+    quotes: Sequence[Quote],
+    rates: Rates,
+    as_of: date,
+    rules: PriceRules,
+    condition: str,
+    override: float | None = None,
+) -> PriceChoice | None:
+    """The price of one card from plain lists, all of them of that card: see `CardPrices.choose`."""
+    gpu_id = next((o.gpu_id for o in observations), "") or next((q.gpu_id for q in quotes), "")
+    return CardPrices(gpu_id, observations, quotes).choose(as_of, rules, condition, rates, override)
+
+
+def _tax_matches(wanted: str, tax: str) -> bool:
+    return not wanted or tax in (wanted, "unknown")
+
+
+def _of_one_channel(rows: Sequence[PriceObservation], tax: str) -> list[PriceObservation]:
+    """The rows of the best channel of a day; channels, tax bases, regions and currencies never mix."""
+    rank = min(CHANNEL_RANK[o.channel_kind] for o in rows)
+    groups: dict[tuple[str, str, str, str], list[PriceObservation]] = {}
+    for o in rows:
+        if CHANNEL_RANK[o.channel_kind] == rank:
+            groups.setdefault((o.channel, o.tax, o.region, o.currency), []).append(o)
+
+    def order(key: tuple[str, str, str, str]) -> tuple[bool, int, bool, int, float, tuple[str, ...]]:
+        members = groups[key]
+        return (
+            bool(tax) and key[1] != tax,
+            _TAX_PREFERENCE.get(key[1], 3),
+            key[2] != "global",
+            -sum(o.n for o in members),
+            median(o.amount for o in members),
+            key,
+        )
+
+    return groups[min(groups, key=order)]

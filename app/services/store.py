@@ -1,0 +1,43 @@
+"""The catalogue in memory: one version check per call, read again only when the data has changed."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from sqlalchemy import Engine
+
+from app.catalog.db import reading
+from app.catalog.problems import DatabaseProblem
+from app.catalog.snapshot import Snapshot
+from app.catalog.snapshot_load import load_snapshot
+from app.catalog.versions import latest
+
+
+class CatalogStore:
+    """Hands out the current snapshot. One per application, shared between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._lock = Lock()
+        self._snapshot: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        """The catalogue as it is now; one SELECT when nothing has changed.
+
+        Errors
+        ------
+        DatabaseProblem when the database cannot be read or nothing has been seeded.
+        """
+        with reading(self.engine) as connection:
+            version = latest(connection)
+        if version is None:
+            raise DatabaseProblem.unseeded()
+        kept = self._snapshot
+        if kept is not None and kept.digest == version.digest:
+            return kept
+        # One thread reads; the others wait for its result and do not read it a second time.
+        with self._lock:
+            kept = self._snapshot
+            if kept is None or kept.digest != version.digest:
+                kept = self._snapshot = load_snapshot(self.engine)
+            return kept

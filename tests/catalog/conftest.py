@@ -1,0 +1,29 @@
+"""A migrated database, empty or with the sample seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from app.catalog.db import create_engine_from_url, upgrade
+from app.catalog.seed import load_seed
+from tests.catalog.samples import write_seed
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    """A migrated, empty SQLite database."""
+    made = create_engine_from_url(f"sqlite:///{tmp_path / 'catalog.db'}")
+    upgrade(made)
+    yield made
+    made.dispose()
+
+
+@pytest.fixture
+def seeded(engine: Engine, tmp_path: Path) -> Engine:
+    """The same with the sample seed."""
+    load_seed(engine, write_seed(tmp_path / "seed"))
+    return engine
