@@ -1,0 +1,1 @@
+"""Pure calculations: no I/O, no clock, no framework."""

@@ -1,0 +1,381 @@
+"""What to change when it does not fit, and small checks around a purchase."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from app.core.estimates import Message
+from app.core.fit import fit, judge, usable_gib
+from app.core.gpu import Gpu
+from app.core.memory import estimate
+from app.core.model import architecture_from_fields
+from app.core.options import Remedy
+from app.core.workload import Parallelism, Workload, resolve
+
+CHECKPOINTING_SPEED = 0.75
+"""A second forward pass: 6 P D becomes 8 P D."""
+_TIERS: tuple[tuple[float, str], ...] = (
+    (7.6, "8"),
+    (15.6, "12-16"),
+    (23.6, "24"),
+    (47.5, "48"),
+    (79.2, "80"),
+    (141.0, "96-141"),
+)
+_MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0e9, 405.0e9)
+
+Change = tuple[str, Mapping[str, Any], Workload, Parallelism, float | None]
+
+
+def remedies(
+    work: Workload, plan: Parallelism | None, gpu: Gpu, max_cards: int = 8, limit: int = 6
+) -> tuple[Remedy, ...]:
+    """The changes that make it fit on this card, cheapest first.
+
+    Parameters
+    ----------
+    work: the question.
+    plan: its plan; the question's own, else one card.
+    gpu: the card.
+    max_cards: how many of them may be taken.
+    limit: at most this many answers.
+
+    Returns
+    -------
+    Single changes that each make it fit; where none does alone, the shortest run of them that does together
+    (code `combined`). Empty when it fits already or nothing helps.
+
+    Notes
+    -----
+    Cost order: what changes no result and costs no time (flash attention, chunked loss, KV format), then
+    time (checkpointing, smaller batch with accumulation), then the method (8-bit optimizer, LoRA, quantized
+    weights, QLoRA), then money (more cards).
+    """
+    work, _ = resolve(work)
+    plan = plan or work.parallelism or Parallelism()
+    usable = usable_gib(gpu)
+    if judge(estimate(work, plan), usable, work.used_gib)[0] != "does_not_fit":
+        return ()
+    found: list[Remedy] = []
+    for code, change, changed, new_plan, speed in _changes(work, plan, max_cards):
+        if any(r.code == code for r in found):
+            continue
+        memory = estimate(changed, new_plan)
+        if judge(memory, usable, work.used_gib)[0] == "does_not_fit":
+            continue
+        found.append(_remedy(code, change, changed, new_plan, gpu, speed))
+        if len(found) >= limit:
+            break
+    smaller = _smaller_batch(work, plan, gpu)
+    if smaller is not None:
+        place = (
+            1 if found and found[0].code in ("flash_attention", "chunked_logits", "kv_fp8", "kv_q8_0") else 0
+        )
+        found.insert(place, smaller)
+    if found:
+        return tuple(found[:limit])
+    together = _combined(work, plan, gpu, max_cards)
+    return () if together is None else (together,)
+
+
+def _remedy(
+    code: str, change: Mapping[str, Any], work: Workload, plan: Parallelism, gpu: Gpu, speed: float | None
+) -> Remedy:
+    params = {"cards": plan.cards, **{k.rsplit(".", 1)[-1]: v for k, v in change.items()}}
+    return Remedy(
+        code=code,
+        message=Message(f"remedy_{code}", params),
+        change=change,
+        memory=estimate(work, plan),
+        fit=fit(work, plan, gpu),
+        speed_ratio=speed,
+    )
+
+
+def _changes(work: Workload, plan: Parallelism, max_cards: int) -> Iterator[Change]:
+    """Single changes in the order of their cost."""
+    if work.task == "inference":
+        yield from _serving_changes(work, plan)
+    else:
+        yield from _training_changes(work, plan)
+    yield from _more_cards(work, plan, max_cards)
+
+
+def _with(work: Workload, plan: Parallelism, code: str, speed: float | None, **fields: Any) -> Change:
+    change = {f"workload.{k}": v for k, v in fields.items()}
+    return code, change, replace(work, **fields), plan, speed
+
+
+def _serving_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
+    if work.attention == "eager" and work.model.layers:
+        yield _with(work, plan, "flash_attention", 1.0, attention="flash")
+    if work.model.family == "decoder" and work.kv_precision in ("bf16", "fp16", "fp32"):
+        if work.engine == "llama.cpp":
+            yield _with(work, plan, "kv_q8_0", None, kv_precision="q8_0")
+        elif work.engine in ("vllm", "sglang", "tensorrt-llm"):
+            yield _with(work, plan, "kv_fp8", 1.0, kv_precision="fp8")
+    if work.weights_gib or work.model.family == "vision":
+        return
+    if work.format.gguf:
+        order: tuple[str, ...] = ("gguf-q8_0", "gguf-q4_k_m", "gguf-q3_k_m")
+    elif work.model.family == "decoder":
+        order = ("fp8", "awq")
+    else:
+        order = ("fp16", "int8")
+    for precision in order:
+        changed = replace(work, precision=precision)
+        if changed.format.bits < work.format.bits:
+            yield _with(work, plan, "quantized_weights", None, precision=precision)
+
+
+def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
+    token_model = work.model.family in ("decoder", "encoder", "encoder-decoder")
+    if token_model and work.attention == "eager":
+        yield _with(work, plan, "flash_attention", 1.0, attention="flash")
+    if work.model.family == "decoder" and work.logits == "full":
+        yield _with(work, plan, "chunked_logits", 1.0, logits="chunked")
+    if work.compute_type in ("fp32", "tf32"):
+        yield _with(work, plan, "mixed_precision", None, precision="bf16", recipe="mixed")
+    if work.gradient_checkpointing is not True:
+        yield _with(work, plan, "gradient_checkpointing", CHECKPOINTING_SPEED, gradient_checkpointing=True)
+    if work.optimizer == "adamw" and work.task == "training":
+        yield _with(work, plan, "optimizer_8bit", 1.0, optimizer="adamw-8bit")
+    if not token_model:
+        return
+    if work.task == "training":
+        yield _with(work, plan, "lora", None, task="lora")
+    if work.task in ("training", "lora"):
+        yield _with(work, plan, "qlora", None, task="qlora", precision="nf4")
+
+
+def _more_cards(work: Workload, plan: Parallelism, max_cards: int) -> Iterator[Change]:
+    count = plan.cards * 2
+    while count <= max_cards:
+        growth = count // plan.cards
+        if work.task == "inference":
+            tensor = plan.tensor * growth
+            if not work.model.attention_heads or work.model.attention_heads % tensor:
+                return
+            new = replace(plan, tensor=tensor)
+        else:
+            new = replace(plan, data=plan.data * growth, zero_stage=3)
+        degrees = {
+            "data": new.data,
+            "tensor": new.tensor,
+            "pipeline": new.pipeline,
+            "expert": new.expert,
+            "zero_stage": new.zero_stage,
+        }
+        change = {"count": count, "workload.parallelism": degrees}
+        yield "more_cards", change, replace(work, parallelism=new), new, None
+        count *= 2
+
+
+def _smaller_batch(work: Workload, plan: Parallelism, gpu: Gpu) -> Remedy | None:
+    answer = fit(work, plan, gpu)
+    asked = float(work.batch_size)
+    best = answer.max_batch_size or 0
+    if best < 1 or best >= asked:
+        return None
+    if work.trains:
+        steps = math.ceil(asked / best)
+        fields: dict[str, Any] = {
+            "batch_size": best,
+            "gradient_accumulation": work.gradient_accumulation * steps,
+        }
+        code = "smaller_batch_accumulated"
+    else:
+        fields = {"batch_size": best}
+        code = "smaller_batch"
+    change = {f"workload.{k}": v for k, v in fields.items()}
+    return _remedy(code, change, replace(work, **fields), plan, gpu, None)
+
+
+def _combined(work: Workload, plan: Parallelism, gpu: Gpu, max_cards: int) -> Remedy | None:
+    usable = usable_gib(gpu)
+    change: dict[str, Any] = {}
+    current, current_plan = work, plan
+    need = float(estimate(work, plan).per_gpu_gib.expected)
+    done: set[str] = set()
+    for _ in range(12):
+        step = next((c for c in _changes(current, current_plan, max_cards) if c[0] not in done), None)
+        if step is None:
+            return None
+        code, added, changed, new_plan, _speed = step
+        if code not in ("more_cards", "quantized_weights"):
+            done.add(code)
+        memory = estimate(changed, new_plan)
+        if float(memory.per_gpu_gib.expected) >= need and code not in ("lora", "more_cards"):
+            done.add(code)
+            continue
+        need = float(memory.per_gpu_gib.expected)
+        change.update(added)
+        current, current_plan = changed, new_plan
+        if judge(memory, usable, work.used_gib)[0] != "does_not_fit":
+            needed = _without_idle(work, change, current_plan, usable)
+            return _remedy("combined", needed, _changed(work, needed), current_plan, gpu, None)
+    return None
+
+
+def _changed(work: Workload, change: Mapping[str, Any]) -> Workload:
+    prefix = "workload."
+    fields = {k.removeprefix(prefix): v for k, v in change.items() if k.startswith(prefix)}
+    fields.pop("parallelism", None)
+    return replace(work, **fields)
+
+
+def _without_idle(
+    work: Workload, change: Mapping[str, Any], plan: Parallelism, usable: float
+) -> dict[str, Any]:
+    """Leave out the changes that a later, stronger one has made needless; the dearest are tried first."""
+    needed = dict(change)
+    for name in reversed(list(change)):
+        if name in ("count", "workload.parallelism", "workload.task", "workload.precision"):
+            continue
+        rest = {k: v for k, v in needed.items() if k != name}
+        if judge(estimate(_changed(work, rest), plan), usable, work.used_gib)[0] != "does_not_fit":
+            needed = rest
+    return needed
+
+
+def vram_tier(expected_gib: float) -> Message:
+    """The class of card by memory that holds this need, generated from the estimate.
+
+    Returns
+    -------
+    `vram_tier` with `tier` in GB (8, 12-16, 24, 48, 80, 96-141), or `vram_tier_several` with the number of
+    80 GB cards.
+    """
+    for bound, tier in _TIERS:
+        if expected_gib <= bound:
+            return Message("vram_tier", {"tier": tier, "gib": expected_gib})
+    return Message("vram_tier_several", {"cards": math.ceil(expected_gib / 79.2), "gib": expected_gib})
+
+
+def growth(work: Workload, gpu: Gpu) -> tuple[float | None, float | None]:
+    """Largest usual model size that fits this card under the same settings, and the next that does not.
+
+    Parameters
+    ----------
+    work: a question about a decoder.
+    gpu: the card.
+
+    Returns
+    -------
+    Parameters of the largest size that fits (None: none does) and of the next one (None: all do).
+    """
+    best: float | None = None
+    for size in _MODEL_SIZES:
+        model = architecture_from_fields({"family": "decoder", "parameters": size})
+        changed = replace(work, model=model, weights_gib=None, trainable_parameters=None, resolved=False)
+        if judge(estimate(changed, None), usable_gib(gpu), work.used_gib)[0] == "does_not_fit":
+            return best, size
+        best = size
+    return best, None
+
+
+def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool = False) -> Message:
+    """Power supply for a workstation.
+
+    Parameters
+    ----------
+    cards: number of cards.
+    tdp_w: board power of one, W.
+    cpu_w: processor, W.
+    open_air: cards that blow into the case.
+
+    Returns
+    -------
+    `power_supply` with `minimum_w` (what vendors ask for), `advised_w`, and `heat` true where two or more
+    open-air cards share a case.
+
+    Notes
+    -----
+    advised = ceil50((1.1 sum of TDP + CPU + 100) / 0.8): 350 + 125 W -> 800 W, 2 x 350 + 200 W -> 1,350 W.
+    """
+    load = cards * tdp_w
+    exact = (load * 1.1 + cpu_w + 100.0) / 0.8
+    advised = math.ceil(exact / 50.0) * 50
+    minimum = math.ceil((load + cpu_w + 100.0) * 1.2 / 50.0) * 50
+    if cards == 1:
+        minimum = math.floor(exact / 50.0) * 50
+    return Message(
+        "power_supply",
+        {
+            "cards": cards,
+            "minimum_w": min(minimum, advised),
+            "advised_w": advised,
+            "heat": open_air and cards >= 2,
+        },
+    )
+
+
+def used_card_checks(launch_date: str, today: date, oldest_years: float = 2.0) -> tuple[Message, ...]:
+    """Checklist for a second-hand card; the age is reckoned from its launch.
+
+    Parameters
+    ----------
+    launch_date: ISO date, or year and month.
+    today: the day of the question.
+    oldest_years: age that a buyer accepts.
+
+    Returns
+    -------
+    `used_age` with `years` and `passes`, then what to check by hand.
+    """
+    checks = ["used_private_use", "used_box_and_invoice", "used_mining", "used_warranty", "used_stress_test"]
+    messages = [Message(code) for code in checks]
+    pieces = launch_date.split("-")
+    if not pieces[0].isdigit():
+        return (Message("used_age_unknown"), *messages)
+    month = int(pieces[1]) if len(pieces) > 1 and pieces[1].isdigit() else 7
+    years = today.year - int(pieces[0]) + (today.month - month) / 12.0
+    params = {"years": round(years, 1), "passes": years <= oldest_years, "limit": oldest_years}
+    return (Message("used_age", params), *messages)
+
+
+def availability_note(sla_percent: float) -> Message | None:
+    """A strict service level comes from redundancy, not from a class of card."""
+    if sla_percent < 99.9:
+        return None
+    return Message(
+        "sla_needs_redundancy", {"sla_percent": sla_percent, "nodes": 2 if sla_percent < 99.999 else 3}
+    )
+
+
+def utilisation_warning(utilisation: float, threshold: float = 0.30) -> Message | None:
+    """Below this share of busy hours renting is to be compared."""
+    if utilisation >= threshold:
+        return None
+    return Message("low_utilisation", {"utilisation": utilisation, "threshold": threshold})
+
+
+def tensorflow_snippet(mixed: bool, cards: int) -> str:
+    """Set-up of TensorFlow that the estimates assume: memory growth, mixed precision, mirrored cards.
+
+    Notes
+    -----
+    Under mixed_float16 the last activation must be float32 by its own dtype; memory growth changes when
+    memory is taken, never how much is needed at the peak.
+    """
+    lines = ["import tensorflow as tf", "", "for gpu in tf.config.list_physical_devices('GPU'):"]
+    lines.append("    tf.config.experimental.set_memory_growth(gpu, True)")
+    if mixed:
+        lines += ["", "tf.keras.mixed_precision.set_global_policy('mixed_float16')"]
+    indent = ""
+    if cards > 1:
+        lines += ["", "strategy = tf.distribute.MirroredStrategy()", "with strategy.scope():"]
+        indent = "    "
+    lines += [
+        "",
+        f"{indent}model = tf.keras.Sequential([",
+        f"{indent}    backbone,",
+        f"{indent}    tf.keras.layers.Dense(classes),",
+        f"{indent}    tf.keras.layers.Activation('softmax', dtype='float32'),",
+        f"{indent}])",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,212 @@
+"""Every option of the grid with its money and score, and the stage at which it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.core.cost import UNIT_NAMES, Costs, ownership, work_hours
+from app.core.faults import InputFault
+from app.core.filters import STAGES, CardFilter
+from app.core.gpu import Gpu
+from app.core.gpu_table import Flags, Floats, GpuTable, Index
+from app.core.grid import Best
+from app.core.objectives import objective_score
+from app.core.pricing import PriceGrid
+from app.core.question import ShortlistQuestion
+from app.core.units import TERA
+
+PASSES = len(STAGES)
+UNKNOWN_TDP_W = 350.0
+"""Only where no card of the catalogue states one."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Options of (cards, counts, conditions); the arrays broadcast to that shape."""
+
+    counts: tuple[int, ...]
+    costs: Costs
+    speed: Floats
+    power_w: Floats
+    sustained_tflops: Floats
+    hours: Floats | None
+    """Of the given work: per month (inference) or in all (training)."""
+    score: Floats
+    """Under the objective, lower is better."""
+    stage: Index
+    """Index into STAGES where the option stops; PASSES where it does not."""
+
+    @property
+    def passes(self) -> Flags:
+        """Options that are offered."""
+        return np.asarray(self.stage == PASSES, dtype=bool)
+
+
+def evaluate(
+    question: ShortlistQuestion,
+    table: GpuTable,
+    best: Best,
+    prices: PriceGrid,
+    cards: CardFilter,
+    speed_unit: str,
+) -> Candidates:
+    """Cost, score and stage of every option.
+
+    Parameters
+    ----------
+    question: everything asked. table: the cards. best: plan of each card and count. prices: of each option.
+    cards: filters of cards alone. speed_unit: of the speeds in `best`.
+
+    Returns
+    -------
+    Candidates over (cards, counts, conditions).
+
+    Errors
+    ------
+    InputFault for a deadline without work, work in a unit that the speed does not have, a budget in a
+    currency
+    other than yuan, an unknown objective.
+    """
+    economics = question.economics
+    work = question.workload
+    counts = np.asarray(best.counts, dtype=np.float64)
+    power = power_w(table)[:, np.newaxis] * counts
+    speed = best.speed[..., np.newaxis]
+    hours: Floats | None = None
+    busy: Floats | None = None
+    if question.deadline_hours is not None and question.work is None:
+        raise InputFault.at("/work", "work_required_by_deadline")
+    if question.work is not None:
+        length = work.sequence_length
+        tokens = float(np.mean(length)) if length is not None else None
+        hours = work_hours(question.work, speed, speed_unit, tokens)
+        busy = hours if work.trains else hours * economics.months
+    costs = ownership(
+        economics,
+        prices.purchase_cny,
+        prices.host_cny,
+        power[..., np.newaxis],
+        speed,
+        UNIT_NAMES[speed_unit][1],
+        busy,
+    )
+    sustained = best.flops_per_unit[..., np.newaxis] * speed / TERA
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = objective_score(
+            question.objective, costs.total_cny, costs.purchase_cny, sustained, speed, power[..., np.newaxis]
+        )
+    score = np.broadcast_to(score, prices.purchase_cny.shape)
+    stage = _stages(question, best, prices, costs, cards, power, hours)
+    return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage)
+
+
+def hours_limit(question: ShortlistQuestion) -> float:
+    """Hours in which the work must be done: the deadline, else a month of inference or the whole horizon."""
+    if question.deadline_hours is not None:
+        return question.deadline_hours
+    month = question.economics.hours_per_month
+    return month * question.economics.months if question.workload.trains else month
+
+
+def power_w(table: GpuTable) -> Floats:
+    """TDP of one card; where it is unknown the middle of the catalogue's, which the option flags."""
+    known = table.tdp_w[~np.isnan(table.tdp_w)]
+    middle = float(np.median(known)) if known.size else UNKNOWN_TDP_W
+    return np.where(np.isnan(table.tdp_w), middle, table.tdp_w)
+
+
+def _stages(
+    question: ShortlistQuestion,
+    best: Best,
+    prices: PriceGrid,
+    costs: Costs,
+    cards: CardFilter,
+    power: Floats,
+    hours: Floats | None,
+) -> Index:
+    """First stage at which each option stops; later stages are written first and overwritten."""
+    filters = question.filters
+    stage = np.full(prices.purchase_cny.shape, PASSES, dtype=np.intp)
+
+    def stop(name: str, where: Flags) -> None:
+        np.copyto(stage, STAGES.index(name), where=np.broadcast_to(where, stage.shape))
+
+    if hours is not None:
+        stop("deadline", ~(hours <= hours_limit(question)))
+    if question.budget is not None:
+        if question.budget.currency != "CNY":
+            raise InputFault.at("/budget/currency", "budget_not_converted", value=question.budget.currency)
+        stop("budget", costs.purchase_cny + costs.host_cny > question.budget.amount)
+    if question.price_rules.refuse_stale:
+        stop("stale_price", prices.stale)
+    stop("unpriced", np.isnan(prices.purchase_cny))
+    if filters.max_power_w is not None:
+        stop("power", ~(power <= filters.max_power_w)[..., np.newaxis])
+    stop("memory", (best.level == 0)[..., np.newaxis])
+    if filters.max_count is not None:
+        stop("count", (np.asarray(best.counts) > filters.max_count)[np.newaxis, :, np.newaxis])
+    # A card of unknown rate or bandwidth has no speed: it is no candidate under any objective.
+    stop("precision", ~np.isfinite(best.speed)[..., np.newaxis])
+    for row, (name, _) in cards.stage.items():
+        stage[row] = STAGES.index(name)
+    return stage
+
+
+def order(candidates: Candidates, best: Best, names: Index) -> Index:
+    """Flat positions of the options that pass, best first.
+
+    Notes
+    -----
+    Score, then margin, then power, then name, count and condition: the order of the input plays no part.
+    Scores
+    and margins are compared to nine digits, so that the last bit of a sum does not decide.
+    """
+    shape = candidates.score.shape
+    flat = np.flatnonzero(candidates.passes)
+    row, count, condition = np.unravel_index(flat, shape)
+    score = _nine_digits(candidates.score.ravel()[flat])
+    margin = np.round(best.margin_gib[row, count], 6)
+    power = candidates.power_w[row, count]
+    return np.asarray(flat[np.lexsort((condition, count, names[row], power, -margin, score))], dtype=np.intp)
+
+
+def nearest(stages: Index, margins: Floats, outlay: Floats) -> tuple[Index, Index]:
+    """Count and condition at which rejected cards come closest.
+
+    Parameters
+    ----------
+    stages: (cards, counts, conditions). margins: (cards, counts) GiB. outlay: as the stages, yuan.
+
+    Returns
+    -------
+    Positions, (cards,) each, of the option that goes furthest; among those stopped by memory the one that
+    misses least, elsewhere the cheapest, then the smallest count.
+    """
+    if not len(stages):
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    furthest = np.max(stages, axis=(1, 2), keepdims=True)
+    missing = np.where(np.isnan(margins), 1e9, -margins)[..., np.newaxis]
+    price = np.where(np.isnan(outlay), 1e18, outlay)
+    away = np.where(furthest == STAGES.index("memory"), missing, price)
+    away = np.where(stages == furthest, away, np.inf)
+    flat = np.argmin(away.reshape(len(stages), -1), axis=1)
+    counts, conditions = np.unravel_index(flat, stages.shape[1:])
+    return np.asarray(counts, dtype=np.intp), np.asarray(conditions, dtype=np.intp)
+
+
+def name_order(gpus: Sequence[Gpu]) -> Index:
+    """Place of each card in the order of names."""
+    by_name = sorted(range(len(gpus)), key=lambda i: (gpus[i].name, gpus[i].id))
+    places = np.empty(len(gpus), dtype=np.intp)
+    places[by_name] = np.arange(len(gpus))
+    return places
+
+
+def _nine_digits(values: Floats) -> Floats:
+    size = np.abs(values)
+    digits = 8.0 - np.floor(np.log10(np.where(size > 0, size, 1.0)))
+    scale = 10.0**digits
+    return np.asarray(np.round(values * scale) / scale, dtype=np.float64)

@@ -1,0 +1,136 @@
+"""Reading a Hugging Face config.json into an architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.faults import InputFault
+from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.precision import FORMATS
+from app.core.readers.bounded import POINTER, Config, check_bounds
+from app.core.readers.decoders import DECODERS, llama_like
+from app.core.readers.others import OTHERS
+
+READERS = {**DECODERS, **OTHERS}
+_QUANTIZATIONS = {
+    "awq": "awq",
+    "gptq": "gptq",
+    "fp8": "fp8",
+    "fbgemm_fp8": "fp8",
+    "mxfp4": "mxfp4",
+    "modelopt": "nvfp4",
+    "bitsandbytes": "nf4",
+    "compressed-tensors": "",
+}
+
+
+def read_config(
+    config: Mapping[str, Any],
+    name: str = "",
+    parameters: float | None = None,
+    pointer: str = POINTER,
+) -> ModelArchitecture:
+    """An architecture from a config.json.
+
+    Parameters
+    ----------
+    config: the parsed file, untrusted.
+    name: what to call the model; else the file's own name.
+    parameters: published count; wins over the count from dimensions.
+    pointer: JSON pointer of the object, for the faults.
+
+    Returns
+    -------
+    The architecture; `native_precision` from `quantization_config`, `warnings` where the reading is generic.
+
+    Errors
+    ------
+    InputFault: not an object, too deep or too large, a needed dimension missing or out of range, a
+    `model_type` that is unknown while its dimensions do not suffice.
+
+    Notes
+    -----
+    Multimodal files: `text_config` (or `llm_config`, `language_config`) is read and the towers are left out
+    of the count unless `parameters` is given; the warning `vision_tower_not_counted` says so. An unknown
+    `model_type` with all needed dimensions is read as a Llama-like decoder with `unknown_model_type`.
+    """
+    if not isinstance(config, Mapping):
+        raise InputFault.at(pointer, "not_an_object")
+    check_bounds(config, pointer)
+    outer = Config(config, pointer)
+    inner, warnings = _text_part(outer)
+    kind = inner.text("model_type") or outer.text("model_type")
+    reader = READERS.get(kind)
+    if reader is None:
+        fields = _generic(inner, kind)
+        warnings.append("unknown_model_type")
+    else:
+        fields = reader(inner, kind)
+    native = _native_precision(outer) or _native_precision(inner)
+    if native:
+        fields["native_precision"] = native
+    fields["name"] = (name or outer.text("_name_or_path") or kind)[:200]
+    if parameters is not None:
+        fields["parameters"] = parameters
+    fields = {key: value for key, value in fields.items() if key == "family" or not _unset(value)}
+    if warnings:
+        fields["warnings"] = tuple(warnings)
+    model = architecture_from_fields(fields, pointer)
+    extra = parameters is not None and "vision_tower_not_counted" in warnings
+    if extra and parameters is not None:
+        counted = architecture_from_fields(
+            {k: v for k, v in fields.items() if k not in ("parameters", "warnings")}, pointer
+        )
+        tower = max(0.0, parameters - counted.parameters)
+        kept = tuple(w for w in warnings if w != "vision_tower_not_counted")
+        model = architecture_from_fields(
+            {**fields, "vision_tower_parameters": tower, "warnings": kept}, pointer
+        )
+    return model
+
+
+def _unset(value: Any) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and value == 0)
+
+
+def _text_part(outer: Config) -> tuple[Config, list[str]]:
+    for name in ("text_config", "llm_config", "language_config", "thinker_config"):
+        part = outer.inner(name)
+        if part is None:
+            continue
+        nested, _ = _text_part(part)
+        merged = dict(nested.values)
+        if nested.values.get("tie_word_embeddings") is None and outer.has("tie_word_embeddings"):
+            merged["tie_word_embeddings"] = outer.values["tie_word_embeddings"]
+        towers = outer.has("vision_config", "vision_tower", "audio_config", "visual")
+        return Config(merged, nested.pointer), ["vision_tower_not_counted"] if towers else []
+    return outer, []
+
+
+def _generic(config: Config, kind: str) -> dict[str, Any]:
+    needed = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")
+    missing = [n for n in needed if not config.has(n)]
+    if not config.has("intermediate_size", "moe_intermediate_size"):
+        missing.append("intermediate_size")
+    if missing:
+        raise InputFault.at(
+            f"{config.pointer}/model_type", "unknown_model_type", value=kind, missing=tuple(missing)
+        )
+    return llama_like(config, kind)
+
+
+def _native_precision(config: Config) -> str:
+    quantization = config.inner("quantization_config")
+    if quantization is None:
+        return ""
+    method = quantization.text("quant_method").lower()
+    native = _QUANTIZATIONS.get(method, method if method in FORMATS else "")
+    if method == "bitsandbytes" and quantization.values.get("load_in_8bit") is True:
+        native = "int8"
+    if method == "gptq" and quantization.values.get("bits") == 8:
+        native = "int8"
+    if method == "compressed-tensors":
+        text = quantization.text("format")
+        native = "fp8" if "float" in text else "int4" if "pack" in text else "int8"
+    return native

@@ -1,0 +1,197 @@
+"""Money of owning cards: purchase, host, energy, residual; per hour and per unit. Everything broadcasts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.core.faults import InputFault
+from app.core.formulas import Formula, Reference, register
+from app.core.gpu_table import Floats
+from app.core.question import Economics, Work
+from app.core.units import Number
+
+LOAD = 1.0
+"""Power drawn while working, as a share of TDP."""
+SECONDS_PER_HOUR = 3600.0
+UNIT_NAMES: Mapping[str, tuple[str, float]] = {
+    "tokens_per_s": ("million_tokens", 1e6),
+    "samples_per_s": ("thousand_samples", 1e3),
+    "images_per_s": ("thousand_images", 1e3),
+    "realtime_factor": ("hour_of_audio", SECONDS_PER_HOUR),
+}
+"""What a cost per unit is of, and how many units of the speed it holds."""
+WORK_UNITS_OF_SPEED: Mapping[str, tuple[str, ...]] = {
+    "tokens_per_s": ("tokens",),
+    "samples_per_s": ("samples",),
+    "images_per_s": ("images", "samples"),
+    "realtime_factor": (),
+}
+"""`hours` and `epochs` need no speed or more than a speed; see `work_hours`."""
+
+register(
+    Formula(
+        "cost.energy",
+        "Energy",
+        "kWh = TDP x cards x load x PUE x busy hours / 1000; busy = months x hours x utilisation, or the "
+        "hours that "
+        "the given work takes",
+        "kWh",
+        "derived",
+        "Load 1: the card at its TDP while it works; idle power is not counted. 350 W x 24 h x 0.8 "
+        "yuan/kWh, load 1, "
+        "PUE 1: 6.72 yuan.",
+    ),
+    Formula(
+        "cost.total",
+        "Total cost",
+        "total = purchase + host + energy - purchase x residual",
+        "CNY",
+        "exact",
+        "Cards bought once, sold at the residual at the end of the horizon; the host keeps no residual "
+        "value.",
+    ),
+    Formula(
+        "cost.per_hour",
+        "Cost of a useful hour",
+        "total / (months x hours per month x utilisation)",
+        "CNY/h",
+        "exact",
+        "All cards of the option together.",
+        (
+            Reference(
+                "Owned cost per useful GPU-hour: build against rent",
+                "https://ai-infrastructure.net/build-vs-rent-gpu-cost-model/",
+            ),
+        ),
+    ),
+    Formula(
+        "cost.per_unit",
+        "Cost per unit of work",
+        "cost of a useful hour / (speed x 3600) x units",
+        "CNY",
+        "derived",
+        "Million tokens, thousand samples or images, hour of audio, at the expected speed.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Money of many options, in yuan; all fields of one broadcast shape."""
+
+    purchase_cny: Floats
+    host_cny: Floats
+    energy_cny: Floats
+    residual_cny: Floats
+    total_cny: Floats
+    per_hour_cny: Floats
+    per_unit_cny: Floats
+    energy_kwh: Floats
+    busy_hours: Floats
+
+
+def ownership(
+    economics: Economics,
+    purchase_cny: Number,
+    host_cny: Number,
+    power_w: Number,
+    speed_per_s: Number,
+    units: float,
+    busy_hours: Number | None = None,
+) -> Costs:
+    """Cost of owning options over the horizon.
+
+    Parameters
+    ----------
+    economics: months, hours, price of energy, PUE, utilisation, residual.
+    purchase_cny: of all cards. host_cny: of the hosts, 0 where a server price includes them.
+    power_w: TDP of all cards. speed_per_s: expected units per second. units: how many make one priced unit.
+    busy_hours: hours of work over the horizon; None: months x hours x utilisation.
+
+    Returns
+    -------
+    Costs of the broadcast shape.
+    """
+    horizon = economics.months * economics.hours_per_month * economics.utilisation
+    busy = np.asarray(horizon if busy_hours is None else busy_hours, dtype=np.float64)
+    kwh = np.asarray(power_w * LOAD * economics.pue * busy / 1000.0, dtype=np.float64)
+    purchase = np.asarray(purchase_cny, dtype=np.float64)
+    host = np.asarray(host_cny, dtype=np.float64)
+    energy = kwh * economics.electricity_cny_per_kwh
+    residual = purchase * economics.residual
+    total = purchase + host + energy - residual
+    with np.errstate(divide="ignore", invalid="ignore"):
+        per_hour = total / horizon
+        # With a given amount of work the money pays for that work, not for hours in which nothing runs.
+        hourly = per_hour if busy_hours is None else total / busy
+        per_unit = hourly / (np.asarray(speed_per_s) * SECONDS_PER_HOUR) * units
+    return Costs(purchase, host, energy, residual, total, per_hour, per_unit, kwh, busy)
+
+
+def energy_cny(
+    power_w: Number, hours: Number, cny_per_kwh: Number, pue: Number = 1.0, load: Number = LOAD
+) -> Number:
+    """Price of the energy of a run. 350 W x 24 h x 0.8 yuan/kWh = 6.72 yuan."""
+    return np.multiply(power_w, hours) * load * pue * cny_per_kwh / 1000.0
+
+
+def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float | None = None) -> Floats:
+    """Hours that an amount of work takes at a speed.
+
+    Parameters
+    ----------
+    work: amount and unit. speed_per_s: in `speed_unit`.
+    samples: tokens of one sample, where tokens and samples convert.
+
+    Returns
+    -------
+    Hours, of the shape of the speed.
+
+    Errors
+    ------
+    InputFault at `/work/unit`, code `work_unit_does_not_match`, where the unit cannot be turned into a time.
+    """
+    speed = np.asarray(speed_per_s, dtype=np.float64)
+    if work.unit == "hours":
+        return np.full_like(speed, work.amount)
+    amount = work.amount
+    if work.unit not in WORK_UNITS_OF_SPEED[speed_unit]:
+        if speed_unit == "tokens_per_s" and work.unit == "samples" and samples:
+            amount *= samples
+        elif speed_unit == "samples_per_s" and work.unit == "tokens" and samples:
+            amount /= samples
+        else:
+            allowed = [*WORK_UNITS_OF_SPEED[speed_unit], "hours"]
+            raise InputFault.at("/work/unit", "work_unit_does_not_match", unit=work.unit, allowed=allowed)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(amount / (speed * SECONDS_PER_HOUR), dtype=np.float64)
+
+
+def break_even_month(
+    purchase_cny: float, owned_monthly_cny: float, rental_monthly_cny: float
+) -> float | None:
+    """Month from which buying is cheaper than renting the same hours; None when it never is.
+
+    Notes
+    -----
+    purchase / (rent - running cost of the owned cards); depreciation is not subtracted a second time.
+    """
+    saving = rental_monthly_cny - owned_monthly_cny
+    return purchase_cny / saving if saving > 0 else None
+
+
+def break_even_utilisation(
+    economics: Economics, purchase_cny: float, host_cny: float, power_w: float, rental_per_hour_cny: float
+) -> float | None:
+    """Utilisation above which owning costs less per useful hour than renting; None when even full use "
+    "does not."""
+    hours = economics.months * economics.hours_per_month
+    fixed = purchase_cny * (1.0 - economics.residual) + host_cny
+    running = float(energy_cny(power_w, 1.0, economics.electricity_cny_per_kwh, economics.pue))
+    if rental_per_hour_cny <= running:
+        return None
+    share = fixed / (hours * (rental_per_hour_cny - running))
+    return share if share <= 1.0 else None

@@ -1,0 +1,169 @@
+"""Hard filters of cards and options, each with the code under which it rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from app.core.estimates import Message
+from app.core.gpu import Gpu
+from app.core.gpu_table import Flags, GpuTable
+from app.core.question import Filters
+from app.core.support import FrameworkRelease, engine_runs, runs, without_engine
+
+
+class Availability(Protocol):
+    """One statement about buying a card in a region."""
+
+    @property
+    def status(self) -> str:
+        """licence_required, not_permitted, on_sale …"""
+
+    @property
+    def from_on(self) -> str:
+        """Date from which it holds."""
+
+    @property
+    def text(self) -> str:
+        """What the source says."""
+
+
+Available = Mapping[tuple[str, str], Sequence[Availability]]
+"""(gpu id, region) -> statements, the newest first. A card without any is not restricted."""
+
+RESTRICTED = ("licence_required", "not_permitted", "restricted", "banned")
+CONDITIONAL = ("case_by_case", "conditional", "disputed", "discontinued")
+
+STAGES = (
+    "vendor",
+    "region",
+    "framework",
+    "os",
+    "feature",
+    "precision",
+    "count",
+    "memory",
+    "power",
+    "unpriced",
+    "stale_price",
+    "budget",
+    "deadline",
+)
+"""Order in which an option is tried; a card is rejected under the stage at which its best option stopped."""
+
+
+@dataclass(frozen=True)
+class CardFilter:
+    """What was found of each card, options apart."""
+
+    stage: Mapping[int, tuple[str, Message]]
+    """First stage that rejects, by row of the table."""
+    flags: Mapping[int, tuple[Message, ...]]
+    """Reservations of cards that pass."""
+
+
+def filter_cards(
+    gpus: Sequence[Gpu],
+    table: GpuTable,
+    filters: Filters,
+    blocked: Flags,
+    precision: str,
+    engine: str,
+    releases: Sequence[FrameworkRelease],
+    availability: Available,
+) -> CardFilter:
+    """Apply the filters that need only the card.
+
+    Parameters
+    ----------
+    gpus, table: the cards in one order. filters: what is asked.
+    blocked: cards that cannot run the precision asked for, of which `precision` is the name.
+    engine: of the workload; a card that no release of it supports is no candidate.
+    releases: framework tables. availability: statements by region.
+
+    Returns
+    -------
+    Rejections and reservations by row.
+    """
+    stage: dict[int, tuple[str, Message]] = {}
+    flags: dict[int, list[Message]] = {}
+    vendors = {v.lower() for v in filters.vendors}
+    need_ecc, need_mig, need_nvlink = (n in filters.needs for n in ("ecc", "mig", "nvlink"))
+    no_engine = without_engine(table, engine).tolist()
+    for i, gpu in enumerate(gpus):
+        if vendors and gpu.vendor.lower() not in vendors:
+            stage[i] = ("vendor", Message("rejected_vendor", {"vendor": gpu.vendor}))
+            continue
+        if filters.regions:
+            region = _restricted_in(gpu, filters.regions, availability)
+            if region:
+                stage[i] = ("region", Message("rejected_region", {"gpu": gpu.name, "region": region}))
+                continue
+        if filters.frameworks:
+            found = _framework(gpu, filters, releases)
+            if isinstance(found, tuple):
+                stage[i] = found
+                continue
+            if found:
+                flags[i] = found
+        if no_engine[i]:
+            said = engine_runs(gpu, engine).message
+            stage[i] = ("framework", said or Message("framework_unknown", {"framework": engine}))
+            continue
+        missing = (
+            "ecc"
+            if need_ecc and not table.ecc[i]
+            else "mig"
+            if need_mig and not table.mig[i]
+            else "nvlink"
+            if need_nvlink and not table.nvlink[i]
+            else ""
+        )
+        if missing:
+            stage[i] = ("feature", Message("rejected_feature", {"gpu": gpu.name, "feature": missing}))
+            continue
+        if need_ecc and gpu.ecc.lower().startswith("optional"):
+            flags.setdefault(i, []).append(Message("ecc_optional", {"gpu": gpu.name}))
+    for row in np.flatnonzero(blocked).tolist():
+        if row not in stage:
+            unknown = bool(np.isnan(table.rate("fp32_tflops")[row])) and bool(
+                np.isnan(table.rate("fp16_tflops")[row])
+            )
+            code = "rejected_rate_unknown" if unknown else "rejected_precision"
+            stage[row] = ("precision", Message(code, {"gpu": gpus[row].name, "precision": precision}))
+    return CardFilter(stage, {k: tuple(v) for k, v in flags.items()})
+
+
+def _restricted_in(gpu: Gpu, regions: Sequence[str], availability: Available) -> str:
+    for region in regions:
+        known = availability.get((gpu.id, region), ())
+        if known and known[0].status in RESTRICTED:
+            return region
+    return ""
+
+
+def availability_flag(gpu: Gpu, region: str, availability: Available) -> Message | None:
+    """What is known against buying a card in a region, as a dated remark."""
+    known = availability.get((gpu.id, region), ())
+    if not known or known[0].status not in RESTRICTED + CONDITIONAL:
+        return None
+    newest = known[0]
+    params = {"region": region, "status": newest.status, "since": newest.from_on, "statement": newest.text}
+    return Message("availability_remark", params)
+
+
+def _framework(
+    gpu: Gpu, filters: Filters, releases: Sequence[FrameworkRelease]
+) -> tuple[str, Message] | list[Message]:
+    notes = []
+    for wanted in filters.frameworks:
+        found = runs(gpu, wanted, releases, filters.os, filters.driver)
+        if not found.runs and found.message is not None:
+            on_os = found.message.code in ("framework_no_windows_gpu", "driver_too_old")
+            return ("os" if on_os else "framework", found.message)
+        if found.message is not None:
+            notes.append(found.message)
+    return notes

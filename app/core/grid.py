@@ -1,0 +1,132 @@
+"""The grid: cards x plans, with fit and speed, reduced to the best plan of each card and count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from app.core.estimates import MemoryEstimate, Verdict
+from app.core.gpu import Benchmark, Gpu
+from app.core.gpu_table import ComputeRate, Flags, Floats, GpuTable, Index, compute_rate
+from app.core.memory import estimate as estimate_memory
+from app.core.plan import CARDS_PER_HOST, legal_plans
+from app.core.speed import SpeedGrid, speed_grid
+from app.core.workload import Parallelism, Workload
+
+VERDICTS: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits")
+"""By level: 2 fits, 1 tight, 0 does not fit."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every plan of every count on every card."""
+
+    plans: tuple[Parallelism, ...]
+    cards: Index
+    """(plans,) cards that each plan occupies."""
+    memory: tuple[MemoryEstimate, ...]
+    """(plans,) need per card, once for all cards."""
+    speed: SpeedGrid
+    level: npt.NDArray[np.int8]
+    """(cards, plans) index into VERDICTS."""
+    margin_gib: Floats
+    """(cards, plans) usable - used - expected."""
+    rate: ComputeRate
+    """(cards,)."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best plan of each card at each count."""
+
+    counts: tuple[int, ...]
+    plan: Index
+    """(cards, counts) index into `Grid.plans`."""
+    level: npt.NDArray[np.int8]
+    speed: Floats
+    margin_gib: Floats
+    flops_per_unit: Floats
+
+
+def build_grid(
+    work: Workload,
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    counts: Sequence[int],
+    benchmarks: Sequence[Benchmark] = (),
+    max_cards_per_host: int = CARDS_PER_HOST,
+) -> Grid:
+    """Evaluate memory once per plan, then fit and speed of every card under every plan.
+
+    Parameters
+    ----------
+    work: a resolved workload. table, gpus: the cards in one order. counts: numbers of cards to try.
+    benchmarks: measurements. max_cards_per_host: size of a host.
+
+    Returns
+    -------
+    The grid; plans in the order of the counts.
+    """
+    plans = tuple(p for n in counts for p in legal_plans(work, n, max_cards_per_host))
+    memory = tuple(estimate_memory(work, p) for p in plans)
+    expected = np.array([float(m.per_gpu_gib.expected) for m in memory])
+    high = np.array([float(m.per_gpu_gib.high) for m in memory])
+    room = (table.usable_gib - work.used_gib)[:, np.newaxis]
+    margin = room - expected
+    level = ((margin >= 0).astype(np.int8) + (high <= room)).astype(np.int8)
+    return Grid(
+        plans=plans,
+        cards=np.array([p.cards for p in plans], dtype=np.intp),
+        memory=memory,
+        speed=speed_grid(work, plans, table, gpus, benchmarks),
+        level=level,
+        margin_gib=margin,
+        rate=compute_rate(table, work.format),
+    )
+
+
+def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
+    """Pick one plan for each card and count.
+
+    Notes
+    -----
+    Under every objective the purchase of a card and count is the same for all its plans and the rest improves
+    with speed, so the best plan fits for sure rather than perhaps, then is fastest, then simplest.
+    """
+    speed = grid.speed.expected
+    known = np.where(np.isfinite(speed), speed, 0.0)
+    top = np.max(known, axis=1, keepdims=True) if known.size else known
+    relative = known / np.where(top > 0, top, 1.0)
+    # A level apart, speed decides only among plans of one verdict; of equals the first, simplest plan is
+    # taken. Where nothing fits, the plan that misses least.
+    room = np.nan_to_num(grid.margin_gib, nan=-1e9)
+    score = np.where(grid.level > 0, grid.level * 10.0 + relative, room * 1e-9)
+    picks = []
+    for count in counts:
+        columns = np.flatnonzero(grid.cards == count)
+        if columns.size:
+            picks.append(columns[np.argmax(score[:, columns], axis=1)])
+    plan = np.stack(picks, axis=1)
+    flops = np.broadcast_to(np.asarray(grid.speed.terms.flops_per_unit, dtype=np.float64), speed.shape)
+
+    def taken(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+        return np.take_along_axis(values, plan, axis=1)
+
+    present = tuple(n for n in counts if np.any(grid.cards == n))
+    return Best(
+        counts=present,
+        plan=plan,
+        level=np.asarray(taken(grid.level), dtype=np.int8),
+        speed=np.asarray(taken(speed), dtype=np.float64),
+        margin_gib=np.asarray(taken(grid.margin_gib), dtype=np.float64),
+        flops_per_unit=np.asarray(taken(flops), dtype=np.float64),
+    )
+
+
+def blocked_precision(work: Workload, rate: ComputeRate) -> Flags:
+    """Cards on which the question cannot run for its number format: training in a type that they lack."""
+    unknown = np.isnan(rate.tflops)
+    return (rate.lacks_type & work.trains) | unknown

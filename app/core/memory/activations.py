@@ -1,0 +1,127 @@
+"""Activations of transformer training: bytes that one token leaves in one layer for the backward pass."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from app.core.memory.overhead import mlp_width
+from app.core.model import ModelArchitecture
+from app.core.workload import Workload
+
+
+class LayerBytes(NamedTuple):
+    """Bytes per token of one layer; `per_key` is multiplied by the attended length."""
+
+    replicated: float
+    """Held whole on each tensor rank (norms, residual inputs)."""
+    sharded: float
+    per_key: float
+    boundary: float
+    """The layer's input, kept when the rest is recomputed."""
+
+
+class Family(NamedTuple):
+    """Calibration of one block family: what eager kernels keep beyond the textbook count."""
+
+    linear: float
+    scores: float
+
+
+# PyTorch encoders (Trainer, eager attention): fp32 2,089 MiB a sample at 512 where the textbook says 1,656;
+# under autocast softmax and LayerNorm stay fp32 and casts are further tensors: 1.67 GiB a sample.
+ENCODER = {"wide": Family(1.22, 1.30), "narrow": Family(1.25, 2.4)}
+# TensorFlow composes GELU, LayerNorm and dropout of elementwise kernels that each keep their output.
+TENSORFLOW = {
+    "old": Family(2.2, 1.5),
+    "usual": Family(1.5, 1.75),
+    "new": Family(1.35, 1.5),
+}
+TENSORFLOW_AMP = Family(1.45, 1.7)
+GATED = 0.93
+"""Measured against the count of a gated decoder layer: 0.91-0.94 on Llama-2 7B and 13B, Qwen-7B."""
+COMPILED = 0.70
+"""torch.compile fuses norms, rotary and SwiGLU: 30-32 h of 43.5 h bytes remain."""
+
+
+@lru_cache(maxsize=8192)
+def layer_bytes(
+    model: ModelArchitecture, wide: bool, attention: str, compiled: bool, engine: str, software: str
+) -> LayerBytes:
+    """Bytes kept per token and layer.
+
+    Parameters
+    ----------
+    model: the architecture.
+    wide: fp32 or TF32 activations (4 bytes) instead of 16 bit.
+    attention: flash, sdpa or eager.
+    compiled: torch.compile.
+    engine, software: TensorFlow keeps more, more so in old releases.
+
+    Returns
+    -------
+    Bytes per token by how they shard.
+
+    Notes
+    -----
+    Gated decoders: elements 4 h + 2 a d + 2 k d + 4 i at the activation type + 8 h bytes of fp32 norms;
+    measured 42-45 h on Llama-2-7B where this gives 43.5 h. Ungated blocks: 34 h at 16 bit, 66 h at fp32.
+    Eager attention: a s (2 w + 1) per token and layer, w bytes an element: 5 a s^2 b measured exactly.
+
+    References
+    ----------
+    [1] Korthikanti et al., arXiv 2205.05198, table 2. [2] vramcalc 0.1.2 memory.py. [3] measured rows of
+    reference/memory_training_findings.md §1-3. Read 2026-11-30.
+    """
+    w = 4.0 if wide else 2.0
+    h, a, d = float(model.hidden_size), model.attention_heads, model.head_dim
+    heads = model.kv_heads if isinstance(model.kv_heads, int) else sum(model.kv_heads) / len(model.kv_heads)
+    k = float(heads or a)
+    width = mlp_width(model)
+    queries, keys = a * d, 2.0 * k * d
+    if model.kv_lora_rank:
+        head = model.qk_nope_head_dim + model.qk_rope_head_dim
+        queries = a * head
+        keys = a * (head + (model.v_head_dim or model.qk_nope_head_dim)) + model.kv_lora_rank
+    gated = model.gated_mlp
+    if gated and not model.layer_norm:
+        replicated = w * 3.0 * h + (8.0 * h if not wide else 4.0 * h)
+        sharded = w * (2.0 * queries + keys + 4.0 * width) + w * h
+    else:
+        mlp = 3.0 * width + 2.0 * h if gated else 2.0 * width
+        replicated = w * 4.0 * h + 2.0 * h
+        sharded = w * (2.0 * queries + keys + mlp)
+    if attention == "sdpa" and k < a:
+        sharded += w * 2.0 * queries * (1.0 - k / a)
+    scores = 0.0
+    if attention == "eager":
+        scores = a * (2.0 * w + 1.0)
+        if k < a:
+            sharded += w * 2.0 * queries * (1.0 - k / a)
+    linear, quadratic = 1.0, 1.0
+    if engine == "tensorflow":
+        factor = TENSORFLOW[software] if wide or software == "old" else TENSORFLOW_AMP
+        linear, quadratic = factor
+    elif model.family in ("encoder", "encoder-decoder"):
+        linear, quadratic = ENCODER["wide" if wide else "narrow"]
+        if compiled:
+            linear *= 0.8
+    elif gated:
+        linear = COMPILED if compiled else GATED
+    return LayerBytes(linear * replicated, linear * sharded, quadratic * scores, w * h)
+
+
+LOGIT_BYTES = {"full": 14.0, "old": 26.0, "compiled": 8.3, "chunked": 1.0}
+"""Per token and vocabulary entry: 2 logits + 4 log-softmax + 4 + 4 gradients; fused 8.3; chunks 1.
+Releases of 2023 kept an upcast and a shifted copy as well: 26, and the pool grew to 40."""
+
+
+def logit_bytes(work: Workload) -> float:
+    """Bytes per token and vocabulary entry of the loss."""
+    if work.logits == "chunked":
+        return LOGIT_BYTES["chunked"]
+    if work.compile:
+        return LOGIT_BYTES["compiled"]
+    if work.compute_type in ("fp32", "tf32"):
+        return 16.0
+    return LOGIT_BYTES["old" if work.software == "old" else "full"]

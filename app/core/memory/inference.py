@@ -1,0 +1,64 @@
+"""Memory of serving token models: weights, KV cache, engine."""
+
+from __future__ import annotations
+
+from app.core.estimates import Basis
+from app.core.memory import kv, overhead, weights
+from app.core.memory.spread import spread
+from app.core.memory.terms import Reserve, Term
+from app.core.units import Number
+from app.core.workload import Parallelism, Workload
+
+PAGED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
+_FORMULAS = {**dict.fromkeys(PAGED_ENGINES, "memory.engine_vllm"), "llama.cpp": "memory.engine_llama_cpp"}
+
+
+def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
+    """Terms of a decoder that serves requests.
+
+    Parameters
+    ----------
+    work: a resolved question; batch_size counts concurrent sequences over all cards.
+    plan: degrees of parallelism.
+
+    Returns
+    -------
+    Terms in bytes on the fullest GPU, and the engine's KV layout.
+
+    Notes
+    -----
+    Weights + KV cache + the larger of what prefill needs + engine + context. A layout wider than the
+    architectural minimum (pages, windows held in full) counts as engine.
+    """
+    batch = kv.as_number(work.batch_size)
+    tokens = kv.as_number(work.sequence_length)
+    sequences = kv.replica_sequences(batch, plan)
+    near = spread(work)
+    weight = weights.per_gpu_bytes(work, plan)
+    cache = kv.cache(work, plan, sequences, tokens)
+    excess = cache.reserved - cache.minimum
+    if work.engine in PAGED_ENGINES:
+        own = overhead.vllm_terms(work, plan)
+    elif work.engine == "llama.cpp":
+        own = overhead.llama_cpp_terms(work, sequences, tokens)
+    else:
+        output = kv.as_number(work.output_length or 0)
+        prompt = overhead.greater_than_one(tokens - output)
+        own = overhead.transformers_terms(work, sequences, prompt)
+    basis: Basis = "calibrated" if work.format.quantized and not work.weights_gib else "exact"
+    soft = near["activations"]
+    engine_formula = _FORMULAS.get(work.engine, "memory.engine_transformers")
+    found = [
+        Term("weights", weight, basis, "memory.weights", *near["weights"]),
+        Term("kv_cache", cache.minimum, "exact", "memory.kv_cache", *near["kv"]),
+        Term("activations", own.activations, "calibrated", "memory.prefill_activations", *soft),
+        Term("logits", own.logits, "calibrated", "memory.sampled_logits", *soft),
+        Term("engine", own.engine + excess, "calibrated", engine_formula, *near["engine"],
+             overhead.engine_scope(work.engine)),
+        overhead.context_term(work),
+    ]  # fmt: skip
+    collective = overhead.collective_term(plan)
+    if collective is not None:
+        found.append(collective)
+    per_token: Number = cache.reserved / (sequences * tokens)
+    return found, Reserve(cache.reserved, per_token)

@@ -1,0 +1,202 @@
+"""KV cache and recurrent state: what the architecture needs and what an engine lays out."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from app.core.memory.numeric import ceiling, round_up, smaller
+from app.core.memory.weights import stage_share
+from app.core.model import ModelArchitecture
+from app.core.precision import FORMATS
+from app.core.units import Number
+from app.core.workload import Parallelism, Workload
+
+PAGE_TOKENS = 16
+"""Block of vLLM; SGLang and TensorRT-LLM use 1..64."""
+LLAMA_CPP_CELLS = 256
+LLAMA_CPP_UBATCH = 512
+
+
+class KvElements(NamedTuple):
+    """Elements per token of one sequence on one tensor rank, all layers together."""
+
+    full: float
+    sliding: float
+    window: int
+    state_bytes: float
+    latent_value: float
+    """Elements that an engine stores beside the latent when it keeps keys and values apart."""
+    decompressed: float
+    """Elements without latent attention: full heads of keys and values."""
+
+
+@lru_cache(maxsize=8192)
+def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
+    """Elements of keys and values per token.
+
+    Parameters
+    ----------
+    model: the architecture.
+    tensor: tensor-parallel degree; a rank keeps at least one KV head, and the whole latent.
+
+    Returns
+    -------
+    Elements of growing and of windowed layers, window, and recurrent state in bytes.
+
+    Notes
+    -----
+    MHA and GQA: 2 d max(1, ceil(k / t)) per layer. Latent attention: c + r per layer, not sharded. Linear
+    attention: a constant state. Heads may be given by layer (0 = the layer has no attention).
+
+    References
+    ----------
+    [1] 78 measured pools, reference/memory_inference_findings.md §A: naive formula within 0.1 % in most.
+    """
+    state = model.linear_state_bytes / tensor
+    if model.kv_lora_rank:
+        layers = model.layers - model.linear_attention_layers
+        per_layer = model.kv_lora_rank + model.qk_rope_head_dim
+        heads = max(1, math.ceil(model.attention_heads / tensor))
+        key = model.qk_nope_head_dim + model.qk_rope_head_dim
+        value = model.v_head_dim or model.qk_nope_head_dim
+        return KvElements(
+            full=float(layers * per_layer),
+            sliding=0.0,
+            window=0,
+            state_bytes=state,
+            latent_value=float(layers * model.kv_lora_rank),
+            decompressed=float(layers * heads * (key + value)),
+        )
+    if isinstance(model.kv_heads, tuple):
+        total = sum(max(1, math.ceil(k / tensor)) if k else 0 for k in model.kv_heads)
+        full = float(2 * model.head_dim * total)
+        if model.sliding_layers:
+            share = model.sliding_layers / max(1, model.layers)
+            return KvElements(full * (1 - share), full * share, model.sliding_window, state, 0.0, full)
+        return KvElements(full, 0.0, 0, state, 0.0, full)
+    heads = max(1, math.ceil(model.kv_heads / tensor)) if model.kv_heads else 0
+    own = 2 * heads * model.head_dim
+    slid_heads = max(1, math.ceil((model.sliding_kv_heads or model.kv_heads or 1) / tensor))
+    slid = 2 * slid_heads * (model.sliding_head_dim or model.head_dim) if model.kv_heads else 0
+    full_layers = model.full_layers
+    if not model.sliding_window and model.full_attention_layers is None:
+        full_layers = model.layers - model.linear_attention_layers
+    return KvElements(
+        full=float(full_layers * own),
+        sliding=float(model.sliding_layers * slid),
+        window=model.sliding_window,
+        state_bytes=state,
+        latent_value=0.0,
+        decompressed=float(full_layers * own + model.sliding_layers * slid),
+    )
+
+
+def kv_bytes_per_token(model: ModelArchitecture, kv_precision: str = "bf16", tensor: int = 1) -> float:
+    """Bytes that one more token of one sequence adds while every window is still open, per tensor rank."""
+    e = elements(model, tensor)
+    return (e.full + e.sliding) * FORMATS[kv_precision].bytes
+
+
+def sequence_bytes(
+    model: ModelArchitecture, tokens: Number, kv_precision: str = "bf16", tensor: int = 1
+) -> Number:
+    """Architectural minimum of one sequence of this many tokens, bytes per tensor rank."""
+    e = elements(model, tensor)
+    size = FORMATS[kv_precision].bytes
+    total: Number = e.full * size * tokens + e.state_bytes
+    if e.sliding:
+        total = total + e.sliding * size * smaller(tokens, e.window)
+    return total
+
+
+def stores_windows_in_full(work: Workload) -> bool:
+    """Engines and versions that keep sliding-window layers at full length."""
+    if work.engine == "tensorrt-llm":
+        return True
+    if work.engine in ("vllm", "sglang", "transformers"):
+        return work.software == "old" or _older(work.engine_version, work.engine)
+    return False
+
+
+_WINDOWED_SINCE = {"vllm": (0, 10), "sglang": (0, 4, 7), "transformers": (4, 42)}
+
+
+def _older(version: str, engine: str) -> bool:
+    numbers = []
+    for piece in version.lstrip("v").split("."):
+        digits = "".join(c for c in piece if c.isdigit())
+        if not digits:
+            break
+        numbers.append(int(digits[:6]))
+    return bool(numbers) and tuple(numbers) < _WINDOWED_SINCE[engine]
+
+
+class KvCache(NamedTuple):
+    """Bytes on one GPU."""
+
+    minimum: Number
+    reserved: Number
+
+
+def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) -> KvCache:
+    """KV cache of a replica on its fullest GPU.
+
+    Parameters
+    ----------
+    work: a resolved question.
+    plan: degrees of parallelism.
+    sequences: concurrent sequences of the replica.
+    tokens: tokens held per sequence.
+
+    Returns
+    -------
+    The architectural minimum and what the engine lays out (pages, windows padded or not used).
+
+    Notes
+    -----
+    vLLM: pages of 16 tokens; windowed layers hold the window plus a scheduled chunk. llama.cpp: cells padded
+    to 256, windowed layers pad256(window + ubatch). Engines without windows hold every layer in full.
+    """
+    model = work.model
+    share = stage_share(model.layers, plan.pipeline)
+    e = elements(model, plan.tensor)
+    size = FORMATS[work.kv_precision].bytes
+    per_sequence = sequence_bytes(model, tokens, work.kv_precision, plan.tensor)
+    minimum: Number = sequences * per_sequence * share
+    if work.engine == "llama.cpp":
+        padded: Number = round_up(tokens, LLAMA_CPP_CELLS)
+        cells = round_up(e.window + LLAMA_CPP_UBATCH, LLAMA_CPP_CELLS)
+    elif work.engine in ("vllm", "sglang", "tensorrt-llm"):
+        padded = round_up(tokens, PAGE_TOKENS)
+        cells = e.window + (work.max_batched_tokens or 2048) + PAGE_TOKENS
+    else:
+        padded, cells = tokens, float(e.window)
+    full = e.full + (e.latent_value if work.engine == "llama.cpp" and work.software == "old" else 0.0)
+    if e.latent_value and work.engine == "transformers":
+        full = e.decompressed
+    reserved: Number = full * size * padded + e.state_bytes
+    if e.sliding:
+        held = padded if stores_windows_in_full(work) else smaller(padded, cells)
+        reserved = reserved + e.sliding * size * held
+    if work.engine == "transformers" and work.software == "old":
+        # Concatenation of the cache keeps the old and the new tensor for a moment, fragments stay behind.
+        reserved = reserved * 2.1
+    return KvCache(minimum, sequences * reserved * share)
+
+
+def replica_sequences(batch: Number, plan: Parallelism) -> Number:
+    """Sequences of one data-parallel replica: ceil(batch / data)."""
+    if plan.data == 1:
+        return batch
+    return ceiling(batch / plan.data)
+
+
+def as_number(value: object) -> Number:
+    """A batch or length as the formulas take it: float, or float64 array."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64, copy=False)
+    return float(value)  # type: ignore[arg-type]

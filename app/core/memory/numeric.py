@@ -1,0 +1,33 @@
+"""Elementwise helpers that keep scalars out of numpy: one formula serves a page and a grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from app.core.units import Number
+
+
+def greater(a: Number, b: Number) -> Number:
+    """Elementwise maximum."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.maximum(a, b)
+    return a if a >= b else b
+
+
+def smaller(a: Number, b: Number) -> Number:
+    """Elementwise minimum."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.minimum(a, b)
+    return a if a <= b else b
+
+
+def ceiling(a: Number) -> Number:
+    """Smallest whole number not below."""
+    return np.ceil(a) if isinstance(a, np.ndarray) else float(math.ceil(a))
+
+
+def round_up(a: Number, step: float) -> Number:
+    """Smallest multiple of the step not below."""
+    return ceiling(a / step) * step

@@ -1,0 +1,159 @@
+"""Terms outside the model: CUDA context, kernels, collective buffers, engine working sets."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from app.core.memory.numeric import greater, round_up
+from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
+from app.core.model import ModelArchitecture
+from app.core.units import GIB, MIB, Number
+from app.core.workload import Parallelism, Workload
+
+CONTEXT_GIB = {"new": 0.45, "usual": 0.55, "old": 1.1}
+"""CUDA context with loaded kernels. V100 with PyTorch 1.x: 1.31 GiB; CUDA 12 loads them lazily: 0.4-0.6."""
+TENSORFLOW_CONTEXT_GIB = 1.0
+CTRANSLATE_CONTEXT_GIB = 0.45
+COLLECTIVE_GIB = 0.38
+"""NCCL and custom all-reduce buffers: 342 MB at 2 GPUs, 392 MB at 4-8."""
+NON_TORCH_GIB = 0.12
+MAX_BATCHED_TOKENS = 4096
+SAMPLED_SEQUENCES = 256
+LOGIT_COPIES = 3.0
+LLAMA_CPP_UBATCH = 512
+MLA_GRAPH_BYTES_PER_TOKEN = 90 * 1024
+
+
+class EngineTerms(NamedTuple):
+    """Bytes of an engine beside weights and cache."""
+
+    activations: Number
+    logits: Number
+    engine: Number
+
+
+def context_term(work: Workload) -> Term:
+    """CUDA context of the process."""
+    if work.engine == "tensorflow":
+        gib = TENSORFLOW_CONTEXT_GIB
+    elif work.engine in ("faster-whisper", "llama.cpp"):
+        gib = CTRANSLATE_CONTEXT_GIB
+    else:
+        gib = CONTEXT_GIB[work.software]
+    return Term("context", gib * GIB, "assumed", "memory.context", 0.35, 0.8, PROCESS)
+
+
+def collective_term(plan: Parallelism) -> Term | None:
+    """Buffers of the collective library where more than one card works."""
+    if plan.cards < 2:
+        return None
+    gib = COLLECTIVE_GIB + (0.1 if plan.cards >= 8 else 0.0)
+    return Term("communication", gib * GIB, "calibrated", "memory.collectives", 0.6, 1.5, PROCESS)
+
+
+@lru_cache(maxsize=4096)
+def mlp_width(model: ModelArchitecture) -> float:
+    """Width of the MLP that one token passes."""
+    if not model.is_moe:
+        return float(model.intermediate_size)
+    routed = (model.experts_per_token + model.shared_experts) * model.expert_intermediate_size
+    return float(max(routed, model.intermediate_size if model.dense_layers else 0))
+
+
+def vllm_terms(work: Workload, plan: Parallelism) -> EngineTerms:
+    """Profiled activation peak, sampler logits, CUDA graphs and what lies outside torch.
+
+    Parameters
+    ----------
+    work: a resolved question.
+    plan: degrees of parallelism.
+
+    Returns
+    -------
+    Bytes per GPU.
+
+    Notes
+    -----
+    Peak = scheduled tokens x (8 h + 6 i / t); sampler logits = sequences x vocabulary x 4 B x 3; graphs
+    0.2 GiB + 12 MiB per layer. Scheduled tokens default to 2,048 on small and 8,192 on 80 GB cards: 4,096
+    stands between, and the interval covers both. Multimodal profiling can take tens of GiB:
+    not covered.
+
+    References
+    ----------
+    [1] 30 vLLM start logs, reference/memory_inference_findings.md §C, 2026-11-30.
+    """
+    model = work.model
+    tokens = work.max_batched_tokens or MAX_BATCHED_TOKENS
+    peak = tokens * (8.0 * model.hidden_size + 6.0 * mlp_width(model) / plan.tensor)
+    sequences = work.max_num_seqs or SAMPLED_SEQUENCES
+    logits = sequences * model.vocab_size * 4.0 * LOGIT_COPIES
+    layers = model.layers / plan.pipeline
+    graphs = 0.2 * GIB + 12 * MIB * layers
+    if work.engine == "sglang":
+        graphs *= 1.3
+    return EngineTerms(peak, logits, graphs + NON_TORCH_GIB * GIB)
+
+
+def llama_cpp_terms(work: Workload, sequences: Number, tokens: Number) -> EngineTerms:
+    """Compute buffer of llama.cpp.
+
+    Parameters
+    ----------
+    work: a resolved question.
+    sequences, tokens: held by the replica.
+
+    Returns
+    -------
+    Bytes.
+
+    Notes
+    -----
+    ubatch x (4 V + 4 h) with flash attention and grouped queries, 8 h for a mixture of experts: exact to
+    0.0 MiB in five logs. Latent attention adds about 90 KiB per context token; flash attention off adds the
+    score matrix ubatch x tokens x heads x 4 B.
+    """
+    model = work.model
+    batch = work.max_batched_tokens or LLAMA_CPP_UBATCH
+    size: Number = batch * (4.0 * model.vocab_size + (8.0 if model.is_moe else 4.0) * model.hidden_size)
+    context = round_up(tokens, 256) * sequences
+    if model.kv_lora_rank:
+        size = size + MLA_GRAPH_BYTES_PER_TOKEN * context
+    elif work.attention == "eager":
+        size = size + 4.0 * batch * model.attention_heads * context
+    return EngineTerms(0.0 * size, 0.0, size)
+
+
+def transformers_terms(work: Workload, sequences: Number, prompt: Number) -> EngineTerms:
+    """Prefill peak of Transformers without chunking.
+
+    Notes
+    -----
+    Prompt tokens x (6 h + 6 i) bytes at 16 bit beside the cache: within 2.2 % of five published slopes
+    (Qwen2.5, 0.5B-32B). Logits of the last token in fp32; older versions keep all positions
+    (6 B per token and vocabulary entry). Eager attention adds one layer's scores.
+    """
+    model = work.model
+    wide = 2.0 if work.compute_type in ("fp32", "tf32") else 1.0
+    width = mlp_width(model)
+    slope = 6.0 * wide * (model.hidden_size + width)
+    activations: Number = sequences * prompt * slope
+    if work.attention == "eager":
+        scores = sequences * model.attention_heads * prompt * prompt
+        activations = activations + scores * (4.0 + 2.0 * wide)
+    if work.software == "old":
+        logits: Number = sequences * prompt * model.vocab_size * 6.0
+    else:
+        logits = sequences * model.vocab_size * 8.0
+    return EngineTerms(activations, logits, 0.12 * GIB)
+
+
+def engine_scope(engine: str) -> int:
+    """Whether the allocator of the framework reports the engine's own buffers."""
+    return RESERVED if engine in ("vllm", "sglang", "tensorrt-llm", "llama.cpp") else ALLOCATED
+
+
+def greater_than_one(tokens: Number) -> Number:
+    """A prompt has at least one token."""
+    return greater(tokens, 1.0)

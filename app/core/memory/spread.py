@@ -1,0 +1,88 @@
+"""Calibrated distances of the 5th and 95th percentile from the expected value, by class of work."""
+
+from __future__ import annotations
+
+from app.core.workload import Workload
+
+Pair = tuple[float, float]
+
+_INFERENCE: dict[str, dict[str, Pair]] = {
+    "exact": {"weights": (0.01, 0.015), "kv": (0.0, 0.005)},
+    "quantized": {"weights": (0.04, 0.06), "kv": (0.0, 0.005)},
+    "gguf": {"weights": (0.05, 0.06), "kv": (0.0, 0.005)},
+}
+_ENGINES: dict[str, dict[str, Pair]] = {
+    "vllm": {"activations": (0.65, 2.0), "engine": (0.5, 1.0)},
+    "llama.cpp": {"activations": (0.05, 0.1), "engine": (0.05, 0.2)},
+    "transformers": {"activations": (0.25, 0.35), "engine": (0.5, 1.5)},
+}
+
+
+def spread(work: Workload) -> dict[str, Pair]:
+    """Distances by term: weights, kv, activations, engine."""
+    key = "exact"
+    if work.format.gguf:
+        key = "gguf"
+    elif work.format.quantized and not work.weights_gib:
+        key = "quantized"
+    engine = work.engine if work.engine in _ENGINES else "transformers"
+    if work.engine in ("sglang", "tensorrt-llm"):
+        engine = "vllm"
+    return _TABLES[key, engine]
+
+
+_TABLES: dict[tuple[str, str], dict[str, Pair]] = {
+    (key, engine): {**_INFERENCE[key], **_ENGINES[engine]} for key in _INFERENCE for engine in _ENGINES
+}
+
+_TRAINING: dict[str, dict[str, Pair]] = {
+    "full": {
+        "states": (0.03, 0.05),
+        "frozen": (0.02, 0.03),
+        "activations": (0.35, 0.4),
+        "logits": (0.45, 0.45),
+        "fragmentation": (0.08, 0.2 * 2**30),
+    },
+    "adapter": {
+        "states": (0.1, 0.2),
+        "frozen": (0.02, 0.04),
+        "activations": (0.35, 0.4),
+        "logits": (0.4, 0.6),
+        "fragmentation": (0.20, 0.6 * 2**30),
+    },
+    "encoder": {
+        "states": (0.02, 0.03),
+        "frozen": (0.02, 0.03),
+        "activations": (0.15, 0.2),
+        "logits": (0.3, 0.3),
+        "fragmentation": (0.02, 0.05 * 2**30),
+    },
+    "tensorflow": {
+        "states": (0.1, 0.1),
+        "frozen": (0.1, 0.1),
+        "activations": (0.2, 0.25),
+        "logits": (0.2, 0.3),
+        "fragmentation": (0.0, 0.0),
+    },
+}
+
+
+def training_spread(work: Workload) -> dict[str, Pair]:
+    """Distances by term of training; `fragmentation` holds its share of transients and its fixed bytes."""
+    if work.engine == "tensorflow":
+        return _TRAINING["tensorflow"]
+    if work.task != "training":
+        return _TRAINING["adapter"]
+    return _TRAINING["encoder" if work.model.family == "encoder" else "full"]
+
+
+def vision_spread(work: Workload) -> dict[str, Pair]:
+    """Distances by term of image models."""
+    if work.model.activations_per_sample:
+        return {"states": (0.02, 0.05), "activations": (0.22, 0.3)}
+    return {"states": (0.05, 0.1), "activations": (0.4, 0.6)}
+
+
+def generation_spread() -> dict[str, Pair]:
+    """Distances by term of diffusion and speech."""
+    return {"states": (0.05, 0.1), "activations": (0.4, 0.5), "engine": (0.4, 0.6)}

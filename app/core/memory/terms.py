@@ -1,0 +1,94 @@
+"""Terms of the need and how they add up to an estimate with an interval."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from app.core.estimates import Assumption, Basis, Interval, MemoryEstimate, MemoryPart
+from app.core.units import GIB, Number
+
+ALLOCATED, RESERVED, PROCESS = 0, 1, 2
+"""Whose figure first counts a term: the allocator's peak, the allocator's pool, or the whole process."""
+
+
+class Term(NamedTuple):
+    """One term in bytes; `below` and `above` are the relative distances of the 5th and 95th percentile."""
+
+    part: str
+    size: Number
+    basis: Basis
+    formula: str
+    below: float
+    above: float
+    scope: int = ALLOCATED
+
+
+class Reserve(NamedTuple):
+    """KV cache as the engine lays it out."""
+
+    kv_reserved: Number = 0.0
+    kv_bytes_per_token: Number = 0.0
+
+
+NO_RESERVE = Reserve()
+
+
+def assemble(
+    terms: list[Term],
+    reserve: Reserve = NO_RESERVE,
+    assumptions: tuple[Assumption, ...] = (),
+    widen: float = 0.0,
+) -> MemoryEstimate:
+    """Add terms up to one estimate.
+
+    Parameters
+    ----------
+    terms: sizes in bytes per GPU; scalars or arrays of one shape.
+    reserve: KV layout of the engine, bytes.
+    assumptions: defaults that were used.
+    widen: further relative half-width of the whole, for assumed dimensions.
+
+    Returns
+    -------
+    The estimate in GiB; parts of one name are merged and sum to `per_gpu_gib.expected` exactly.
+
+    Notes
+    -----
+    The distances of the terms add linearly: the errors of one framework go the same way in all of them.
+    """
+    sizes: dict[str, Number] = {}
+    sources: dict[str, tuple[Basis, str]] = {}
+    # One sum, distance below and distance above for each scope; scopes nest, so they add up at the end.
+    held: list[Number] = [0.0, 0.0, 0.0]
+    under: list[Number] = [0.0, 0.0, 0.0]
+    over: list[Number] = [0.0, 0.0, 0.0]
+    for part, size, basis, formula, below, above, scope in terms:
+        gib = size / GIB
+        held[scope] = held[scope] + gib
+        under[scope] = under[scope] + gib * below
+        over[scope] = over[scope] + gib * above
+        if part in sizes:
+            sizes[part] = sizes[part] + gib
+        else:
+            sizes[part] = gib
+            sources[part] = (basis, formula)
+    parts = tuple([MemoryPart(name, gib, *sources[name]) for name, gib in sizes.items()])
+    expected: Number = 0.0
+    for gib in sizes.values():
+        expected = expected + gib
+    allocated = held[ALLOCATED]
+    reserved = allocated + held[RESERVED]
+    below_reserved = under[ALLOCATED] + under[RESERVED]
+    above_reserved = over[ALLOCATED] + over[RESERVED]
+    margin = widen * expected
+    low = expected - below_reserved - under[PROCESS] - margin
+    high = expected + above_reserved + over[PROCESS] + margin
+    return MemoryEstimate(
+        Interval(low, expected, high),
+        Interval(allocated - under[ALLOCATED] - margin, allocated, allocated + over[ALLOCATED] + margin),
+        Interval(reserved - below_reserved - margin, reserved, reserved + above_reserved + margin),
+        parts,
+        reserve.kv_reserved / GIB,
+        reserve.kv_bytes_per_token,
+        assumptions,
+    )

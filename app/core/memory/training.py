@@ -1,0 +1,236 @@
+"""Memory of training transformers: in full, with LoRA, with QLoRA."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from app.core.memory import kv, overhead, weights
+from app.core.memory.activations import LayerBytes, layer_bytes, logit_bytes
+from app.core.memory.adapters import adapter_parameters, largest_matrix
+from app.core.memory.numeric import greater, smaller
+from app.core.memory.spread import training_spread
+from app.core.memory.states import state_bytes
+from app.core.memory.terms import PROCESS, RESERVED, Reserve, Term
+from app.core.units import Number
+from app.core.workload import Parallelism, Workload
+
+SELECTIVE_SHARE = 0.6
+"""Share of the activations that selective checkpointing keeps (per-operator choice of torchtitan)."""
+RECOMPUTED_LAYERS = 1.5
+"""One recomputed layer and the gradients that flow through it."""
+ADAPTER_BYTES = 16.0
+SMALL_STEP_SHARE = 0.1
+"""Fused optimizers, the companions of compiled training, need next to no buffer for the step, nor does
+PyTorch 1.x, which steps tensor by tensor. Pure 16-bit training came with PyTorch 2 and its foreach."""
+GATHERED_LAYERS = 2.0
+BUCKET_ELEMENTS = 5e8
+TENSORFLOW_BYTES = {"old": 26.0, "usual": 30.0, "new": 28.0}
+"""Bytes per parameter with Adam in TensorFlow: clipped gradients and update tensors are in flight."""
+
+
+QLORA_COPIES = 1.25
+"""Without checkpointing the 4-bit kernels keep widened inputs: QLoRA saves 1.8 GB less than its weights."""
+CROSS_ATTENTION_FACTOR = 1.4
+"""A decoder layer with cross-attention against one without."""
+AUDIO_POSITIONS = 1500.0
+QLORA_WORKSPACE_BYTES = 0.6 * 2**30
+"""Blocks of the 4-bit kernels that hold no named tensor."""
+EDGE_LAYERS = 0.25
+"""Gradients in flight beside the kept activations."""
+
+
+class _Peak(NamedTuple):
+    """Transient bytes on the fullest GPU."""
+
+    kept: Number
+    """Alive until its layer's backward pass."""
+    layer: Number
+    """Recomputed layer with its gradients, after the loss has been freed."""
+    logits: Number
+
+
+def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
+    """Terms of training a transformer.
+
+    Parameters
+    ----------
+    work: a resolved question with task training, lora or qlora; batch_size counts sequences per GPU.
+    plan: degrees of parallelism and ZeRO stage.
+
+    Returns
+    -------
+    Terms in bytes on the fullest GPU.
+
+    Notes
+    -----
+    peak = persistent + max(activations + logits + autocast copies, optimizer workspace). ZeRO 1 / 2 / 3
+    divide optimizer / gradients / weights by the data degree; activations and logits never shard over it.
+    """
+    near = training_spread(work)
+    peak = _transient(work, plan)
+    if work.task == "training" and not work.trainable_parameters:
+        found, transient_extra, workspace = _full(work, plan)
+    else:
+        found, transient_extra, workspace = _adapters(work, plan)
+    activations: Number = peak.kept + greater(peak.layer - peak.logits, 0.0) + transient_extra
+    idle = greater(workspace - activations - peak.logits, 0.0)
+    below, above = near["activations"]
+    found.append(
+        Term("optimizer", found.pop().size + idle, "exact", "memory.optimizer", *near["states"])
+        if found[-1].part == "optimizer"
+        else Term("optimizer", idle, "derived", "memory.optimizer_step", *near["states"])
+    )
+    found.append(Term("activations", activations, "calibrated", "memory.training_activations", below, above))
+    found.append(Term("logits", peak.logits, "calibrated", "memory.training_logits", *near["logits"]))
+    found.append(
+        Term(
+            "fragmentation",
+            near["fragmentation"][0] * (activations + peak.logits) + near["fragmentation"][1],
+            "calibrated",
+            "memory.fragmentation",
+            0.9,
+            1.6,
+            RESERVED,
+        )
+    )
+    found.append(overhead.context_term(work))
+    communication = _communication(work, plan)
+    if communication is not None:
+        found.append(communication)
+    return found, Reserve()
+
+
+def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
+    near = training_spread(work)
+    model = work.model
+    state = state_bytes(work, plan)
+    stage = plan.zero_stage if plan.data > 1 else 0
+    held = _parameters_per_gpu(work, plan)
+    weight = state.weights
+    gradient = state.gradients
+    optimizer = state.optimizer
+    if work.engine == "tensorflow":
+        total = TENSORFLOW_BYTES[work.software] if work.optimizer == "adamw" else 16.0
+        optimizer = max(optimizer, total - weight - gradient)
+    shard = plan.data
+    found = [
+        Term("weights", held * weight / (shard if stage == 3 else 1), "exact", "memory.weights",
+             *near["states"]),
+        Term("gradients", held * gradient / (shard if stage >= 2 else 1), "exact", "memory.gradients",
+             *near["states"]),
+        Term("optimizer", 0.0 if work.offload.optimizer else held * optimizer / (shard if stage else 1),
+             "exact", "memory.optimizer", *near["states"]),
+    ]  # fmt: skip
+    copied = 0.0
+    if state.autocast_copy and work.engine != "tensorflow":
+        linear = max(0.0, model.parameters - model.embedding_parameters)
+        copied = state.autocast_copy * linear * held / model.parameters
+    if stage == 3:
+        layer = held / max(1, model.layers)
+        ends = model.embedding_parameters / plan.tensor
+        copied = 2.0 * (GATHERED_LAYERS * layer + min(ends, held))
+    workspace = held * state.workspace / (shard if stage else 1)
+    if work.engine == "tensorflow":
+        workspace = 0.0
+    elif work.compile or (work.software == "old" and work.recipe != "pure"):
+        workspace *= SMALL_STEP_SHARE
+    return found, copied, workspace
+
+
+def _adapters(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
+    near = training_spread(work)
+    model = work.model
+    stage = plan.zero_stage if plan.data > 1 else 0
+    trained = work.trainable_parameters or adapter_parameters(model, work.lora_rank, work.lora_targets)
+    trained = trained / (plan.tensor * plan.pipeline)
+    frozen = weights.per_gpu_bytes(work, plan) / (plan.data if stage == 3 else 1)
+    each = ADAPTER_BYTES if work.recipe != "pure" else 8.0
+    widened = 0.0
+    if work.compute_type in ("fp32", "tf32") and work.recipe == "mixed":
+        widened = 2.0 * (model.parameters - model.embedding_parameters) / (plan.tensor * plan.pipeline)
+    if work.format.quantized and not work.format.compute_type == "fp8":
+        widened = 2.0 * largest_matrix(model) / plan.tensor + QLORA_WORKSPACE_BYTES
+    if stage == 3:
+        layer = frozen * plan.data / max(1, model.layers)
+        widened += GATHERED_LAYERS * layer + 2.0 * model.embedding_parameters / plan.tensor
+    found = [
+        Term("weights", frozen, "exact" if not work.format.quantized else "calibrated", "memory.weights",
+             *near["frozen"]),
+        Term("adapter", trained * each / (plan.data if stage else 1), "derived", "memory.adapter",
+             *near["states"]),
+    ]  # fmt: skip
+    return found, widened, trained * 4.0
+
+
+def _parameters_per_gpu(work: Workload, plan: Parallelism) -> float:
+    """Trained parameters on the fullest GPU before ZeRO."""
+    model = work.model
+    if plan.tensor == 1 and plan.pipeline == 1 and plan.expert == 1:
+        return model.parameters
+    ends = model.embedding_parameters
+    layers = model.parameters - ends
+    share = weights.stage_share(model.layers, plan.pipeline)
+    table = ends if plan.pipeline == 1 or model.tied_embeddings else ends / 2.0
+    return (layers * share + table) / plan.tensor
+
+
+def _transient(work: Workload, plan: Parallelism) -> _Peak:
+    model = work.model
+    batch = kv.as_number(work.batch_size)
+    length = kv.as_number(work.sequence_length if work.sequence_length is not None else 1.0)
+    wide = work.compute_type in ("fp32", "tf32") or work.recipe == "fp32"
+    layer = layer_bytes(model, wide, work.attention, work.compile, work.engine, work.software)
+    own_layers = float(model.layers or model.encoder_layers)
+    tokens: Number = batch * length
+    whole: Number = layer.replicated + layer.sharded / plan.tensor
+    if layer.per_key:
+        attended = smaller(length, float(model.sliding_window)) if not model.full_layers else length
+        whole = whole + layer.per_key / plan.tensor * attended
+    in_flight = own_layers
+    if plan.pipeline > 1:
+        micro = max(1, min(plan.pipeline, work.gradient_accumulation))
+        in_flight = own_layers * weights.stage_share(model.layers, plan.pipeline) * micro
+    recomputed: Number = 0.0
+    if work.gradient_checkpointing is True:
+        kept: Number = tokens * (0.0 if work.offload.activations else in_flight * layer.boundary)
+        recomputed = tokens * (RECOMPUTED_LAYERS * whole)
+    elif work.gradient_checkpointing == "selective":
+        kept = tokens * (in_flight * SELECTIVE_SHARE * (layer.replicated + layer.sharded / plan.tensor))
+        recomputed = tokens * whole
+    else:
+        kept = tokens * ((in_flight + EDGE_LAYERS) * whole)
+        if work.task == "qlora":
+            kept = kept * QLORA_COPIES
+    if model.family in ("encoder-decoder", "speech"):
+        kept = kept * CROSS_ATTENTION_FACTOR + _encoder_kept(work, batch, length, layer, whole)
+    predicted = model.vocab_size if model.family in ("decoder", "encoder-decoder") else 0
+    logits: Number = tokens * predicted * logit_bytes(work) / plan.tensor
+    return _Peak(kept, recomputed, logits)
+
+
+def _encoder_kept(work: Workload, batch: Number, length: Number, layer: LayerBytes, whole: Number) -> Number:
+    """Activations of the encoder side; the source has its own length."""
+    model = work.model
+    if model.family == "speech":
+        source: Number = AUDIO_POSITIONS
+    else:
+        source = kv.as_number(work.source_length) if work.source_length is not None else length
+    each = layer.boundary if work.gradient_checkpointing is True else whole
+    return batch * source * model.encoder_layers * each
+
+
+def _communication(work: Workload, plan: Parallelism) -> Term | None:
+    if plan.cards < 2:
+        return None
+    collective = overhead.collective_term(plan)
+    size: Number = collective.size if collective is not None else 0.0
+    if plan.data > 1:
+        trained = _parameters_per_gpu(work, plan)
+        if work.task != "training":
+            trained = adapter_parameters(work.model, work.lora_rank, work.lora_targets) / plan.tensor
+        each = 2.0 if work.recipe != "fp32" else 4.0
+        if plan.zero_stage in (1, 2):
+            size = size + 2.0 * min(trained, BUCKET_ELEMENTS) * 2.0
+        elif plan.zero_stage == 0:
+            size = size + trained * (4.0 if work.recipe == "mixed" else each)
+    return Term("communication", size, "calibrated", "memory.collectives", 0.6, 0.6, PROCESS)

@@ -1,0 +1,123 @@
+"""Memory of image models: classifiers, detectors, segmenters, vision transformers."""
+
+from __future__ import annotations
+
+from app.core.memory import kv, overhead
+from app.core.memory.adapters import adapter_parameters
+from app.core.memory.spread import vision_spread
+from app.core.memory.states import state_bytes
+from app.core.memory.terms import RESERVED, Reserve, Term
+from app.core.memory.vision_families import (
+    BYTES_PER_ELEMENT,
+    NORM_FACTOR,
+    WIDE_FACTOR,
+    block_family,
+    dense_task,
+    elements_per_image,
+)
+from app.core.memory.weights import model_bytes
+from app.core.units import GIB, Number
+from app.core.workload import Parallelism, Workload
+
+WORKSPACE_GIB = 0.35
+"""cuDNN workspace and prefetched input; with the context 0.9 GiB as the published brackets imply."""
+FORWARD_SHARE = 0.25
+"""Inference frees each layer: the largest pair of neighbouring tensors is alive."""
+CHECKPOINT_SHARE = 0.3
+TENSORFLOW_FACTOR = {"old": 1.6, "usual": 1.25, "new": 1.1}
+ADAPTER_BYTES = 16.0
+GROUP_NORMALIZED = ("bit", "efficientnet_gn")
+
+
+def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
+    """Terms of one image model, training or inference.
+
+    Parameters
+    ----------
+    work: a resolved question; batch_size counts images per GPU (training) or over all cards (inference).
+    plan: only the data degree and ZeRO stage matter.
+
+    Returns
+    -------
+    Terms in bytes per GPU.
+
+    Notes
+    -----
+    Training keeps elements per image x bytes per element of the block family (AMP; twice that in fp32),
+    scaled by (size / reference size)^2. Detectors and segmenters: measured GiB per megapixel of padded input.
+
+    References
+    ----------
+    [1] timm batch brackets on an RTX 3090, reference/vision_activation.md §1-2. [2] MMDetection, Detectron2
+    and MMSegmentation model zoos, §4 there. Read 2026-11-30.
+    """
+    near = vision_spread(work)
+    model = work.model
+    batch = kv.as_number(work.batch_size)
+    if work.task == "inference":
+        batch = kv.replica_sequences(batch, plan)
+    each = image_bytes(work)
+    if work.task == "inference":
+        held = model_bytes(model, work.precision, work.engine, work.weights_gib).total
+        found = [Term("weights", held, "exact", "memory.weights", 0.02, 0.05)]
+        activations: Number = batch * each * FORWARD_SHARE
+    else:
+        found = _states(work, plan, near["states"])
+        share = CHECKPOINT_SHARE if work.gradient_checkpointing else 1.0
+        activations = batch * each * share
+    dense = dense_task(model)
+    fixed = dense.fixed if dense is not None and work.trains else WORKSPACE_GIB
+    found.append(
+        Term("activations", activations, "calibrated", "memory.vision_activations", *near["activations"])
+    )
+    found.append(Term("engine", fixed * GIB, "assumed", "memory.vision_workspace", 0.5, 0.8, RESERVED))
+    found.append(overhead.context_term(work))
+    collective = overhead.collective_term(plan)
+    if collective is not None:
+        size = collective.size + (4.0 * model.parameters if work.trains and plan.zero_stage == 0 else 0.0)
+        found.append(collective._replace(size=size))
+    return found, Reserve()
+
+
+def image_bytes(work: Workload) -> float:
+    """Bytes that one image of the asked size keeps for the backward pass."""
+    model = work.model
+    wide = work.compute_type in ("fp32", "tf32") or (work.trains and work.recipe == "fp32")
+    height, width = work.image_size or (224, 224)
+    dense = dense_task(model)
+    if dense is not None:
+        per_pixel = dense.per_megapixel * GIB / 1e6 * (1.0 if wide else dense.narrow_factor)
+        return per_pixel * height * width
+    family = block_family(model.name or model.id, model.backbone, model.normalization)
+    reference = model.image_size or (224, 224)
+    scale = height * width / (reference[0] * reference[1])
+    size = BYTES_PER_ELEMENT[family]
+    if family not in GROUP_NORMALIZED:
+        size *= NORM_FACTOR.get(model.normalization, 1.0)
+    if wide:
+        size *= WIDE_FACTOR
+    if work.engine == "tensorflow":
+        size *= TENSORFLOW_FACTOR[work.software]
+    return elements_per_image(model) * size * scale
+
+
+def _states(work: Workload, plan: Parallelism, near: tuple[float, float]) -> list[Term]:
+    model = work.model
+    stage = plan.zero_stage if plan.data > 1 else 0
+    if work.task != "training" or work.trainable_parameters:
+        trained = work.trainable_parameters or adapter_parameters(model, work.lora_rank, work.lora_targets)
+        frozen = model_bytes(model, work.precision, work.engine, work.weights_gib).total
+        return [
+            Term("weights", frozen, "exact", "memory.weights", *near),
+            Term("adapter", trained * ADAPTER_BYTES, "derived", "memory.adapter", *near),
+        ]
+    state = state_bytes(work, plan)
+    held, shard = model.parameters, plan.data
+    weight = (state.weights + state.autocast_copy) / (shard if stage == 3 else 1)
+    gradient = state.gradients / (shard if stage >= 2 else 1)
+    optimizer = state.optimizer / (shard if stage else 1)
+    return [
+        Term("weights", held * weight, "exact", "memory.weights", *near),
+        Term("gradients", held * gradient, "exact", "memory.gradients", *near),
+        Term("optimizer", held * optimizer, "exact", "memory.optimizer", *near),
+    ]

@@ -1,0 +1,142 @@
+"""Prices of the grid: card and server prices by condition, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.core.gpu import Gpu, PriceChoice, Source
+from app.core.gpu_table import Flags, Floats
+from app.core.question import ShortlistQuestion
+
+SERVER_CARDS = 8
+Prices = Mapping[tuple[str, str], PriceChoice]
+
+
+@dataclass(frozen=True)
+class PriceGrid:
+    """What options cost to buy, (cards, counts, conditions); NaN = unpriced."""
+
+    conditions: tuple[str, ...]
+    choices: Mapping[tuple[int, int], PriceChoice]
+    """By (row, condition) where a card price exists."""
+    servers: Mapping[tuple[int, int], PriceChoice]
+    purchase_cny: Floats
+    host_cny: Floats
+    by_server: Flags
+    """The 8-card server price counts: host included."""
+    stale: Flags
+
+    def choice(self, row: int, count: int, condition: int) -> PriceChoice:
+        """The price behind an option."""
+        source = self.servers if self.by_server[row, count, condition] else self.choices
+        return source[row, condition]
+
+
+def price_grid(
+    question: ShortlistQuestion,
+    gpus: Sequence[Gpu],
+    counts: Sequence[int],
+    prices: Prices,
+    server_prices: Prices,
+) -> PriceGrid:
+    """Look up every price once and spread it over the counts.
+
+    Parameters
+    ----------
+    question: conditions, overrides and host cost. gpus, counts: axes of the grid.
+    prices: per card, by (gpu id, condition). server_prices: per 8-card machine, never divided into cards.
+
+    Returns
+    -------
+    Purchase and host of each option. At eight cards the cheaper of both ways to buy counts.
+    """
+    conditions = question.filters.conditions
+    shape = (len(gpus), len(conditions))
+    card, server = np.full(shape, np.nan), np.full(shape, np.nan)
+    stale_card, stale_server = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    choices: dict[tuple[int, int], PriceChoice] = {}
+    servers: dict[tuple[int, int], PriceChoice] = {}
+    row = {gpu.id: i for i, gpu in enumerate(gpus)}
+    place = {condition: k for k, condition in enumerate(conditions)}
+    own = question.price_overrides
+    # Prices are fewer than cards times conditions: walk over what there is.
+    for (gpu_id, condition), found in prices.items():
+        i, k = row.get(gpu_id, -1), place.get(condition, -1)
+        if i >= 0 and k >= 0 and found.per == "card" and gpu_id not in own:
+            choices[i, k], card[i, k], stale_card[i, k] = found, found.amount_cny, found.stale
+    for (gpu_id, condition), found in server_prices.items():
+        i, k = row.get(gpu_id, -1), place.get(condition, -1)
+        if i >= 0 and k >= 0 and gpu_id not in own:
+            servers[i, k], server[i, k], stale_server[i, k] = found, found.amount_cny, found.stale
+    for gpu_id, amount in own.items():
+        # One price of the user's own stands for the card, in whatever condition it is.
+        if gpu_id in row and conditions:
+            known = [(prices[gpu_id, c], c) for c in conditions if (gpu_id, c) in prices]
+            condition = next((c for p, c in known if p.kind == "override"), conditions[0])
+            chosen = _override(gpu_id, condition, amount, prices.get((gpu_id, condition)))
+            i, k = row[gpu_id], place[condition]
+            choices[i, k], card[i, k] = chosen, chosen.amount_cny
+    numbers = np.asarray(counts, dtype=np.float64)
+    purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
+    host = np.broadcast_to(
+        (numbers * question.economics.host_cny_per_gpu)[np.newaxis, :, np.newaxis], purchase.shape
+    )
+    eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
+    whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)
+    cheaper = ~(purchase + host <= whole)
+    by_server = np.asarray(eight & ~np.isnan(whole) & cheaper, dtype=bool)
+    stale = np.where(by_server, stale_server[:, np.newaxis, :], stale_card[:, np.newaxis, :])
+    return PriceGrid(
+        conditions=conditions,
+        choices=choices,
+        servers=servers,
+        purchase_cny=np.where(by_server, whole, purchase),
+        host_cny=np.where(by_server, 0.0, host),
+        by_server=by_server,
+        stale=stale,
+    )
+
+
+def _override(gpu_id: str, condition: str, amount: float, found: PriceChoice | None) -> PriceChoice:
+    if found is not None and found.kind == "override":
+        return found
+    source = Source("override", "", "", kind="override")
+    if found is not None:
+        return replace(
+            found,
+            amount=amount,
+            currency="CNY",
+            amount_cny=amount,
+            kind="override",
+            stale=False,
+            ageing=False,
+            converted=False,
+            low_cny=amount,
+            high_cny=amount,
+            source=source,
+        )
+    return PriceChoice(
+        gpu_id=gpu_id,
+        condition=condition,
+        amount=amount,
+        currency="CNY",
+        amount_cny=amount,
+        per="card",
+        tax="unknown",
+        region="",
+        channel="",
+        channel_kind="override",
+        observed_on="",
+        age_days=0,
+        ageing=False,
+        stale=False,
+        converted=False,
+        n=1,
+        low_cny=amount,
+        high_cny=amount,
+        source=source,
+        kind="override",
+    )

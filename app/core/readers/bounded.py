@@ -1,0 +1,117 @@
+"""Reading values of a config.json that nobody has checked: bounded depth, size and range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from app.core.faults import InputFault
+from app.core.field_values import limits_of
+
+MAX_DEPTH = 12
+MAX_NODES = 20_000
+MAX_LIST = 4_096
+MAX_STRING = 4_096
+MAX_INTEGER = 10**15
+POINTER = "/workload/model/config"
+
+
+def check_bounds(config: Mapping[str, Any], pointer: str = POINTER) -> None:
+    """Refuse a config that is nested, long or large beyond any real one.
+
+    Errors
+    ------
+    InputFault with `config_too_deep`, `config_too_large`, `too_long`, `out_of_range` or `not_finite`.
+    """
+    left = MAX_NODES
+    stack: list[tuple[Any, int]] = [(config, 0)]
+    while stack:
+        value, depth = stack.pop()
+        left -= 1
+        if left < 0:
+            raise InputFault.at(pointer, "config_too_large", limit=MAX_NODES)
+        if depth > MAX_DEPTH:
+            raise InputFault.at(pointer, "config_too_deep", limit=MAX_DEPTH)
+        if isinstance(value, Mapping):
+            if len(value) > MAX_LIST:
+                raise InputFault.at(pointer, "too_long", limit=MAX_LIST)
+            stack.extend((v, depth + 1) for v in value.values())
+        elif isinstance(value, list | tuple):
+            if len(value) > MAX_NODES:
+                raise InputFault.at(pointer, "too_long", limit=MAX_NODES)
+            stack.extend((v, depth + 1) for v in value)
+        elif isinstance(value, str):
+            if len(value) > MAX_STRING:
+                raise InputFault.at(pointer, "too_long", limit=MAX_STRING)
+        elif isinstance(value, int):
+            if not -MAX_INTEGER <= value <= MAX_INTEGER:
+                raise InputFault.at(pointer, "out_of_range", low=0, high=MAX_INTEGER)
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InputFault.at(pointer, "not_finite")
+
+
+class Config:
+    """One object of a config.json; names are tried in order and None counts as absent."""
+
+    def __init__(self, values: Mapping[str, Any], pointer: str = POINTER) -> None:
+        self.values = values
+        self.pointer = pointer
+
+    def has(self, *names: str) -> bool:
+        """Whether any of the names is there."""
+        return any(self.values.get(n) is not None for n in names)
+
+    def given(self) -> dict[str, Any]:
+        """All values that are not None."""
+        return {name: value for name, value in self.values.items() if value is not None}
+
+    def integer(self, *names: str, default: int | None = None, limit: str = "") -> int:
+        """First of the names as a whole number in range; required when there is no default."""
+        for name in names:
+            value = self.values.get(name)
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+                raise InputFault.at(f"{self.pointer}/{name}", "not_whole")
+            low, high = limits_of(limit) if limit else (0, 10**9)
+            if not low <= value <= high:
+                raise InputFault.at(f"{self.pointer}/{name}", "out_of_range", low=low, high=high)
+            return int(value)
+        if default is None:
+            raise InputFault.at(f"{self.pointer}/{names[0]}", "required")
+        return default
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        """A truth value."""
+        value = self.values.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise InputFault.at(f"{self.pointer}/{name}", "not_a_flag")
+        return value
+
+    def text(self, name: str, default: str = "") -> str:
+        """A short text; anything else counts as absent."""
+        value = self.values.get(name)
+        return value[:200] if isinstance(value, str) else default
+
+    def items(self, name: str) -> list[Any]:
+        """A list, empty when absent."""
+        value = self.values.get(name)
+        if value is None:
+            return []
+        if not isinstance(value, list | tuple):
+            raise InputFault.at(f"{self.pointer}/{name}", "not_a_list")
+        if len(value) > MAX_LIST:
+            raise InputFault.at(f"{self.pointer}/{name}", "too_long", limit=MAX_LIST)
+        return list(value)
+
+    def inner(self, name: str) -> Config | None:
+        """A nested object."""
+        value = self.values.get(name)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise InputFault.at(f"{self.pointer}/{name}", "not_an_object")
+        return Config(value, f"{self.pointer}/{name}")

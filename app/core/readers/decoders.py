@@ -1,0 +1,333 @@
+"""config.json of decoder-only language models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from app.core.faults import InputFault
+from app.core.readers.bounded import Config
+
+Fields = dict[str, Any]
+
+LLAMA_LIKE = frozenset(
+    """
+    llama mistral ministral yi qwen2 qwen3 gemma gemma2 gemma3_text gemma3 phi3 phi4 internlm internlm2
+    internlm3 baichuan granite olmo olmo2 olmo3 cohere cohere2 stablelm starcoder2 exaone exaone4 glm
+    glm4 smollm3 seed_oss nemotron deepseek minicpm aquila xverse orion apertus hunyuan_v1_dense
+    ernie4_5
+    """.split()
+)
+MOE = frozenset(
+    """
+    mixtral qwen2_moe qwen3_moe qwen3_next gpt_oss glm4_moe deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2
+    glm4_moe_lite llama4_text llama4 phimoe minimax minimax_m2 granitemoe olmoe dbrx ernie4_5_moe
+    hunyuan_v1_moe bailing_moe
+    """.split()
+)
+CLASS_DEFAULTS: dict[str, Fields] = {
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "vocab_size": 262_208,
+        "sliding_window": 4096,
+        "max_position_embeddings": 131_072,
+    },
+}
+"""What published files leave to the defaults of the configuration class (Gemma 3 multimodal)."""
+QKV_BIAS = frozenset({"qwen2", "qwen2_moe", "glm4_moe", "starcoder2", "gpt_oss", "qwen", "glm", "glm4"})
+QK_NORM_HEAD = frozenset(
+    {"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text", "gemma3", "exaone4", "hunyuan_v1_dense"}
+)
+TIED_BY_DEFAULT = frozenset({"gemma", "gemma2", "gemma3_text", "gemma3", "cohere", "cohere2", "phi3_small"})
+FOUR_NORMS = frozenset({"gemma2", "gemma3_text", "gemma3", "glm4"})
+LAYER_NORM = frozenset({"starcoder2", "stablelm", "nemotron"})
+UNGATED = frozenset({"starcoder2", "nemotron"})
+
+
+def llama_like(config: Config, kind: str) -> Fields:
+    """Pre-norm decoder with rotary positions, grouped queries and gated MLP, with or without experts."""
+    if kind in CLASS_DEFAULTS:
+        config = Config({**CLASS_DEFAULTS[kind], **config.given()}, config.pointer)
+    layers = config.integer("num_hidden_layers", "n_layer", "num_layers", limit="layers")
+    hidden = config.integer("hidden_size", "n_embd", "d_model", limit="hidden_size")
+    heads = config.integer("num_attention_heads", "n_head", "num_heads", limit="attention_heads")
+    found: Fields = {
+        "family": "decoder",
+        "layers": layers,
+        "hidden_size": hidden,
+        "attention_heads": heads,
+        "kv_heads": config.integer("num_key_value_heads", "multi_query_group_num", default=heads),
+        "head_dim": config.integer("head_dim", default=0) or max(1, hidden // heads),
+        "intermediate_size": config.integer(
+            "intermediate_size", "ffn_hidden_size", "n_inner", default=0, limit=""
+        ),
+        "vocab_size": config.integer("vocab_size", "padded_vocab_size", limit="vocab_size"),
+        "tied_embeddings": config.flag("tie_word_embeddings", kind in TIED_BY_DEFAULT),
+        "max_context": config.integer("max_position_embeddings", "seq_length", default=0),
+        "gated_mlp": kind not in UNGATED,
+        "layer_norm": kind in LAYER_NORM,
+        "attention_bias": config.flag("attention_bias", kind in QKV_BIAS),
+        "output_bias": config.flag("attention_bias", False) and kind in ("llama", "gpt_oss", "granite"),
+        "mlp_bias": config.flag("mlp_bias", False),
+        "norms_per_layer": 4 if kind in FOUR_NORMS else 2,
+    }
+    if kind in QK_NORM_HEAD or (kind == "glm4_moe" and config.flag("use_qk_norm")):
+        found["qk_norm"] = "head"
+    elif kind in ("olmo2", "olmo3", "olmoe", "minimax_m2"):
+        found["qk_norm"] = "full"
+    if kind in ("cohere", "cohere2"):
+        found["norms_per_layer"] = 1
+    if kind in ("qwen2", "qwen2_moe"):
+        found["attention_bias"] = config.flag("qkv_bias", True)
+    if kind == "starcoder2":
+        found.update(attention_bias=config.flag("use_bias", True), output_bias=True, mlp_bias=True)
+    _windows(config, kind, found)
+    _experts(config, kind, found)
+    _latent(config, found)
+    if config.has("linear_num_key_heads", "linear_num_value_heads"):
+        _gated_delta_net(config, found)
+    if not found["intermediate_size"]:
+        if not found.get("expert_intermediate_size"):
+            raise InputFault.at(f"{config.pointer}/intermediate_size", "required")
+        found["intermediate_size"] = found["expert_intermediate_size"]
+    return found
+
+
+def _windows(config: Config, kind: str, found: Fields) -> None:
+    layers = found["layers"]
+    window = config.integer("sliding_window", "window_size", default=0)
+    kinds = config.items("layer_types")
+    if kinds:
+        full = sum(1 for k in kinds[:layers] if k == "full_attention")
+        linear = sum(1 for k in kinds[:layers] if isinstance(k, str) and k.startswith("linear"))
+        if linear:
+            found["linear_attention_layers"] = linear
+            found["full_attention_layers"] = full
+            return
+        if window and full < layers:
+            found.update(sliding_window=window, full_attention_layers=full)
+        return
+    if not window:
+        return
+    pattern = config.integer("sliding_window_pattern", "_sliding_window_pattern", default=0)
+    if kind == "gemma2":
+        found.update(sliding_window=window, full_attention_layers=layers // 2)
+    elif kind in ("gemma3_text", "gemma3"):
+        found.update(sliding_window=window, full_attention_layers=layers // (pattern or 6))
+    elif kind == "cohere2":
+        found.update(sliding_window=window, full_attention_layers=layers // (pattern or 4))
+    elif kind == "gpt_oss":
+        found.update(sliding_window=window, full_attention_layers=layers // 2)
+    elif kind in ("mistral", "mixtral", "ministral", "starcoder2"):
+        if window < (found["max_context"] or window + 1):
+            found.update(sliding_window=window, full_attention_layers=0)
+    elif kind in ("qwen2", "qwen3", "qwen2_moe", "qwen3_moe") and config.flag("use_sliding_window"):
+        full = config.integer("max_window_layers", default=layers)
+        found.update(sliding_window=window, full_attention_layers=min(full, layers))
+
+
+def _experts(config: Config, kind: str, found: Fields) -> None:
+    experts = config.integer(
+        "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", default=0, limit="experts"
+    )
+    if experts < 2:
+        return
+    attributes: Fields = {}
+    width = config.integer("moe_intermediate_size", "expert_ffn_hidden_size", default=0)
+    shared = config.integer("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", default=0)
+    if kind in ("llama4", "llama4_text"):
+        width = found["intermediate_size"]
+        found["intermediate_size"] = config.integer("intermediate_size_mlp", default=width)
+        shared = 1
+        found["expert_every"] = max(1, config.integer("interleave_moe_layer_step", default=1))
+    shared_width = config.integer("shared_expert_intermediate_size", default=0)
+    if shared_width:
+        shared, attributes["shared_intermediate"], attributes["shared_gate"] = 1, shared_width, True
+    if kind == "gpt_oss":
+        attributes.update(expert_bias=True, router_bias=True, attention_sinks=True)
+        found.update(attention_bias=True, output_bias=True)
+    if kind in ("deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "glm4_moe_lite"):
+        attributes["router_bias"] = True
+    dense = config.integer("first_k_dense_replace", default=0)
+    only = config.items("mlp_only_layers")
+    if only and not dense:
+        dense = min(len(only), found["layers"])
+    found.update(
+        experts=experts,
+        experts_per_token=config.integer(
+            "num_experts_per_tok", "experts_per_token", "moe_topk", "moe_k", default=min(2, experts)
+        ),
+        shared_experts=shared,
+        expert_intermediate_size=width or found["intermediate_size"],
+        dense_layers=dense,
+        expert_every=max(1, config.integer("decoder_sparse_step", default=found.get("expert_every", 1))),
+        attributes=attributes,
+    )
+
+
+def _latent(config: Config, found: Fields) -> None:
+    rank = config.integer("kv_lora_rank", default=0)
+    if not rank:
+        return
+    nope = config.integer("qk_nope_head_dim", default=128)
+    rope = config.integer("qk_rope_head_dim", default=64)
+    found.update(
+        kv_lora_rank=rank,
+        q_lora_rank=config.integer("q_lora_rank", default=0),
+        qk_nope_head_dim=nope,
+        qk_rope_head_dim=rope,
+        v_head_dim=config.integer("v_head_dim", default=nope),
+        head_dim=nope + rope,
+        attention_bias=False,
+    )
+
+
+def _gated_delta_net(config: Config, found: Fields) -> None:
+    layers = found["layers"]
+    step = max(1, config.integer("full_attention_interval", default=4))
+    full = found.get("full_attention_layers", layers // step)
+    linear = layers - full
+    key_heads = config.integer("linear_num_key_heads", default=16)
+    value_heads = config.integer("linear_num_value_heads", default=32)
+    key_dim = config.integer("linear_key_head_dim", default=128)
+    value_dim = config.integer("linear_value_head_dim", default=128)
+    conv = config.integer("linear_conv_kernel_dim", default=4)
+    state = value_heads * key_dim * value_dim * 4.0
+    window = (2 * key_heads * key_dim + value_heads * value_dim) * (conv - 1) * 2.0
+    found.update(
+        full_attention_layers=full,
+        linear_attention_layers=linear,
+        linear_state_bytes=linear * (state + window),
+        attention_gate=True,
+    )
+    attributes = dict(found.get("attributes", {}))
+    attributes["linear_attention"] = {
+        "k_heads": key_heads,
+        "v_heads": value_heads,
+        "k_dim": key_dim,
+        "v_dim": value_dim,
+        "conv": conv,
+    }
+    found["attributes"] = attributes
+
+
+def qwen1(config: Config, _kind: str) -> Fields:
+    """Qwen 1: intermediate_size counts gate and up together, biases on the fused projection."""
+    found = llama_like(config, "qwen")
+    found["intermediate_size"] = config.integer("intermediate_size", limit="intermediate_size") // 2
+    found["attention_bias"] = True
+    return found
+
+
+def chatglm(config: Config, _kind: str) -> Fields:
+    """ChatGLM 2/3 and GLM-4-9B in their own layout: multi-query groups, fused gated MLP, untied head."""
+    heads = config.integer("num_attention_heads", limit="attention_heads")
+    hidden = config.integer("hidden_size", limit="hidden_size")
+    groups = config.integer("multi_query_group_num", default=heads)
+    return {
+        "family": "decoder",
+        "layers": config.integer("num_layers", "num_hidden_layers", limit="layers"),
+        "hidden_size": hidden,
+        "attention_heads": heads,
+        "kv_heads": groups if config.flag("multi_query_attention", True) else heads,
+        "head_dim": config.integer("kv_channels", default=max(1, hidden // heads)),
+        "intermediate_size": config.integer("ffn_hidden_size", limit="intermediate_size"),
+        "vocab_size": config.integer("padded_vocab_size", "vocab_size", limit="vocab_size"),
+        "tied_embeddings": config.flag("tie_word_embeddings", False),
+        "max_context": config.integer("seq_length", default=0),
+        "attention_bias": config.flag("add_qkv_bias", False),
+    }
+
+
+def gpt2(config: Config, kind: str) -> Fields:
+    """GPT-2, GPT-Neo(X), GPT-J, OPT, BLOOM, Falcon, Phi-2: ungated MLP of 4 h, LayerNorm."""
+    hidden = config.integer("n_embd", "hidden_size", "word_embed_proj_dim", limit="hidden_size")
+    heads = config.integer("n_head", "num_attention_heads", "num_heads", limit="attention_heads")
+    position = config.integer("n_positions", "max_position_embeddings", "n_ctx", "seq_length", default=2048)
+    width = config.integer("n_inner", "ffn_dim", "intermediate_size", "ffn_hidden_size", default=0)
+    found: Fields = {
+        "family": "decoder",
+        "layers": config.integer("n_layer", "num_hidden_layers", "num_layers", limit="layers"),
+        "hidden_size": hidden,
+        "attention_heads": heads,
+        "kv_heads": heads,
+        "head_dim": max(1, hidden // heads),
+        "intermediate_size": width or 4 * hidden,
+        "vocab_size": config.integer("vocab_size", limit="vocab_size"),
+        "gated_mlp": False,
+        "layer_norm": True,
+        "attention_bias": True,
+        "output_bias": True,
+        "mlp_bias": True,
+        "norms_per_layer": 2,
+        "max_context": position,
+        "tied_embeddings": True,
+    }
+    attributes: Fields = {}
+    if kind == "gpt2":
+        found["learned_positions"] = position
+    elif kind == "gpt_neo":
+        found.update(learned_positions=position, attention_bias=False)
+        if config.has("window_size"):
+            found.update(
+                sliding_window=config.integer("window_size"), full_attention_layers=found["layers"] // 2
+            )
+    elif kind == "opt":
+        found["learned_positions"] = position + 2
+    elif kind == "bloom":
+        attributes["embedding_norm"] = True
+        found["max_context"] = 0
+    elif kind == "gpt_neox":
+        found["tied_embeddings"] = config.flag("tie_word_embeddings", False)
+    elif kind in ("falcon", "RefinedWebModel"):
+        _falcon(config, found)
+    elif kind in ("phi", "phi2"):
+        found.update(norms_per_layer=1, tied_embeddings=config.flag("tie_word_embeddings", False))
+        attributes["head_bias"] = True
+        found["kv_heads"] = config.integer("num_key_value_heads", default=heads)
+    elif kind == "gptj":
+        found.update(norms_per_layer=1, attention_bias=False, output_bias=False, tied_embeddings=False)
+        attributes["head_bias"] = True
+    if attributes:
+        found["attributes"] = attributes
+    return found
+
+
+def _falcon(config: Config, found: Fields) -> None:
+    bias = config.flag("bias", False)
+    new = config.flag("new_decoder_architecture", False)
+    if new:
+        groups = config.integer("num_kv_heads", "n_head_kv", default=found["attention_heads"])
+        norms = 2
+    else:
+        groups = 1 if config.flag("multi_query", True) else found["attention_heads"]
+        norms = 1 if config.flag("parallel_attn", True) else 2
+    found.update(kv_heads=groups, attention_bias=bias, output_bias=bias, mlp_bias=bias, norms_per_layer=norms)
+
+
+def baichuan(config: Config, _kind: str) -> Fields:
+    """Baichuan 1 and 2: Llama blocks with fused projections, untied head."""
+    found = llama_like(config, "baichuan")
+    found["tied_embeddings"] = False
+    return found
+
+
+def internlm(config: Config, kind: str) -> Fields:
+    """InternLM 1 carries biases on all attention projections; 2 and 3 do not."""
+    found = llama_like(config, kind)
+    if kind == "internlm" and config.flag("bias", True):
+        found.update(attention_bias=True, output_bias=True)
+    return found
+
+
+DECODERS: dict[str, Callable[[Config, str], Fields]] = {
+    **dict.fromkeys(LLAMA_LIKE | MOE, llama_like),
+    **dict.fromkeys("gpt2 gpt_neo opt bloom gpt_neox falcon phi gptj RefinedWebModel".split(), gpt2),
+    "qwen": qwen1,
+    "chatglm": chatglm,
+    "baichuan": baichuan,
+    "internlm": internlm,
+    "internlm2": internlm,
+}

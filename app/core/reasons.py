@@ -1,0 +1,146 @@
+"""Why an option stands where it does, what to mind about it, and why a card is not on the list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.estimates import Message
+from app.core.gpu import Gpu, PriceChoice
+from app.core.options import Fit, Remedy
+from app.core.workload import Workload
+
+OBJECTIVE_PARAMETER = {
+    "total_cost": "total_cny",
+    "purchase": "purchase_cny",
+    "tflops_per_yuan": "tflops_per_1000_cny",
+    "speed": "speed",
+    "power": "power_w",
+}
+"""Name under which the value of an objective stands in the parameters of its reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What reasons are made of."""
+
+    rank: int
+    label: str
+    value: float
+    """Under the objective, in its own unit and sign."""
+    total_cny: float
+    speed: float
+    speed_unit: str
+    on_front: bool
+
+
+def reasons(
+    objective: str, own: Standing, first: Standing, runner_up: Standing | None
+) -> tuple[Message, ...]:
+    """One sentence on the place, one on what the option has over the first, one on the front.
+
+    Parameters
+    ----------
+    objective: of the ranking. own, first, runner_up: the option, the first and the second of the list.
+
+    Returns
+    -------
+    Messages `first_by_<objective>` or `behind_first_by_<objective>`, then `faster_than_first`,
+    `slower_than_first`, `on_pareto_front`.
+    """
+    named: dict[str, Any] = {OBJECTIVE_PARAMETER[objective]: abs(own.value), "speed_unit": own.speed_unit}
+    if own.rank == 1:
+        if runner_up is None:
+            return (Message(f"only_one_by_{objective}", named),)
+        named |= {"next": runner_up.label, "lead_percent": _percent(runner_up.value, own.value)}
+        messages = [Message(f"first_by_{objective}", named)]
+    else:
+        named |= {"first": first.label, "behind_percent": _percent(own.value, first.value)}
+        messages = [Message(f"behind_first_by_{objective}", named)]
+        change = _percent(own.speed, first.speed)
+        if objective != "speed" and abs(change) >= 1.0:
+            code = "faster_than_first" if change > 0 else "slower_than_first"
+            messages.append(Message(code, {"percent": abs(change), "first": first.label}))
+    if own.on_front:
+        messages.append(
+            Message(
+                "on_pareto_front",
+                {"total_cny": own.total_cny, "speed": own.speed, "speed_unit": own.speed_unit},
+            )
+        )
+    return tuple(messages)
+
+
+def option_flags(
+    gpu: Gpu, fit: Fit, price: PriceChoice, work: Workload, fallback: bool, lacks_type: bool
+) -> tuple[Message, ...]:
+    """Reservations about an option."""
+    flags = []
+    if fit.verdict == "tight":
+        flags.append(Message("tight", {"margin_gib": fit.margin_gib}))
+    if price.stale:
+        flags.append(Message("price_stale", {"observed_on": price.observed_on, "age_days": price.age_days}))
+    elif price.ageing:
+        flags.append(Message("price_ageing", {"observed_on": price.observed_on, "age_days": price.age_days}))
+    if price.converted:
+        flags.append(Message("price_converted", {"currency": price.currency, "rate": price.rate}))
+    if price.kind == "launch":
+        flags.append(Message("price_is_launch_price", {"observed_on": price.observed_on}))
+    if price.variant_assumed:
+        flags.append(Message("price_variant_assumed", {"gpu": gpu.name}))
+    if price.per == "server-8":
+        flags.append(Message("price_is_of_server", {"amount_cny": price.amount_cny}))
+    if price.condition == "modded":
+        flags.append(Message("modded_without_warranty", {"gpu": gpu.name}))
+    if gpu.tdp_w is None:
+        flags.append(Message("power_assumed", {"gpu": gpu.name}))
+    if lacks_type:
+        flags.append(Message("runs_as_fp16", {"gpu": gpu.name, "precision": work.precision}))
+    elif fallback:
+        flags.append(Message("precision_falls_back", {"gpu": gpu.name, "precision": work.precision}))
+    return tuple(flags)
+
+
+@dataclass(frozen=True, slots=True)
+class _Param:
+    """The value of a change that stands among the parameters of the rejection."""
+
+    name: str
+
+
+_CHANGES: dict[str, tuple[str, Any]] = {
+    "vendor": ("filters.vendors", []),
+    "region": ("filters.regions", []),
+    "framework": ("filters.frameworks", []),
+    "os": ("filters.os", "linux"),
+    "feature": ("filters.needs", []),
+    "count": ("filters.max_count", _Param("count")),
+    "power": ("filters.max_power_w", _Param("power_w")),
+    "budget": ("budget.amount", _Param("needed")),
+    "deadline": ("deadline_hours", _Param("work_hours")),
+    "stale_price": ("price_rules.refuse_stale", False),
+}
+
+
+def simple_remedy(code: str, params: dict[str, Any]) -> Remedy | None:
+    """The one field to change where the rejection itself says which."""
+    if code == "precision":
+        if not params.get("to"):
+            return None
+        return Remedy("use_fp16", Message("remedy_use_fp16", params), {"workload.precision": params["to"]})
+    if code == "framework" and params.get("engine") == "vllm":
+        change = {"workload.engine": "llama.cpp"}
+        return Remedy("change_engine", Message("remedy_change_engine", {**params, "to": "llama.cpp"}), change)
+    if code == "unpriced":
+        name, value = f"price_overrides.{params.get('gpu_id', '')}", None
+    elif code in _CHANGES:
+        name, value = _CHANGES[code][0], _CHANGES[code][1]
+        if isinstance(value, _Param):
+            value = params.get(value.name)
+    else:
+        return None
+    return Remedy(f"change_{code}", Message(f"remedy_{code}", {**params, "field": name}), {name: value})
+
+
+def _percent(value: float, base: float) -> float:
+    return (value - base) / abs(base) * 100.0 if base else 0.0

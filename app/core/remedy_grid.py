@@ -1,0 +1,75 @@
+"""For cards rejected for memory: the cheapest single change that makes the question fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from app.core.estimates import Message
+from app.core.fit import judge
+from app.core.gpu_table import Floats
+from app.core.grid import Grid
+from app.core.memory import estimate
+from app.core.options import Fit, Remedy
+from app.core.workload import TOKEN_FAMILIES, Workload
+
+
+def memory_remedies(
+    work: Workload, grid: Grid, plans: Mapping[int, int], usable_gib: Floats
+) -> dict[int, Remedy]:
+    """One remedy per card that can be helped by one change.
+
+    Parameters
+    ----------
+    work: resolved. grid: its plans. plans: nearest plan of each rejected card, by row. usable_gib: of
+    the cards.
+
+    Returns
+    -------
+    Remedies by row, each with its own estimate. `advice.remedies` lists all of them for one card.
+    """
+    found: dict[int, Remedy] = {}
+    for plan in sorted(set(plans.values())):
+        waiting = [row for row, own in plans.items() if own == plan]
+        for code, fields in _changes(work):
+            if not waiting:
+                break
+            memory = estimate(replace(work, **fields), grid.plans[plan])
+            helped = []
+            for row in waiting:
+                usable = float(usable_gib[row])
+                verdict, margin = judge(memory, usable, work.used_gib)
+                if verdict == "does_not_fit":
+                    continue
+                change = {f"workload.{name}": value for name, value in fields.items()}
+                params = {"cards": grid.plans[plan].cards, **fields}
+                fit = Fit(verdict, usable, margin)
+                found[row] = Remedy(code, Message(f"remedy_{code}", params), change, memory, fit)
+                helped.append(row)
+            waiting = [row for row in waiting if row not in helped]
+    return found
+
+
+def _changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Single changes of the workload, cheapest first: free ones, then time, then the method."""
+    if work.attention == "eager" and work.model.family in TOKEN_FAMILIES:
+        yield "flash_attention", {"attention": "flash"}
+    if not work.trains:
+        if work.model.family == "decoder" and work.kv_precision in ("bf16", "fp16", "fp32"):
+            llama_cpp = work.engine == "llama.cpp"
+            yield ("kv_q8_0", {"kv_precision": "q8_0"}) if llama_cpp else ("kv_fp8", {"kv_precision": "fp8"})
+        if not work.weights_gib and work.model.family != "vision" and not work.format.quantized:
+            yield "quantized_weights", {"precision": "fp8"}
+            yield "quantized_weights", {"precision": "awq"}
+        return
+    if work.model.family == "decoder" and work.logits == "full":
+        yield "chunked_logits", {"logits": "chunked"}
+    if work.gradient_checkpointing is not True:
+        yield "gradient_checkpointing", {"gradient_checkpointing": True}
+    if work.task == "training" and work.optimizer == "adamw":
+        yield "optimizer_8bit", {"optimizer": "adamw-8bit"}
+    if work.task == "training" and work.model.family in TOKEN_FAMILIES:
+        yield "lora", {"task": "lora"}
+    if work.task != "qlora" and work.model.family in TOKEN_FAMILIES:
+        yield "qlora", {"task": "qlora", "precision": "nf4"}

@@ -1,0 +1,334 @@
+"""How firmly the first option stands: break-evens of one input at a time, and seeded draws of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.core.cost import LOAD
+from app.core.formulas import Formula, register
+from app.core.gpu_table import Floats, Index
+from app.core.memory import estimate as estimate_memory
+from app.core.objectives import objective_score
+from app.core.options import Flip, Robustness
+from app.core.question import Economics
+
+if TYPE_CHECKING:
+    from app.core.shortlist import Ranking
+
+DRAWS = 2000
+RIVALS = 12
+"""Options that take part in the draws: those shown and the next ones, up to this many."""
+PRICE_SPREAD = 0.10
+"""Half-width (10th to 90th percentile) of a price without a stated range; twice that for a stale one."""
+ELECTRICITY_SPREAD = 0.20
+UTILISATION_SPREAD = 0.10
+P90 = 1.2815515655446004
+"""90th percentile of the standard normal distribution."""
+RANGES: dict[str, tuple[float, float]] = {
+    "price": (0.0, 10.0),
+    "rival_price": (0.0, 10.0),
+    "electricity": (0.0, 10.0),
+    "utilisation": (0.0, 1.0),
+    "months": (1.0, 120.0),
+}
+"""Range in which a flip is sought: factors of the present value, fractions for utilisation, months."""
+CONTEXT_FACTOR = 64.0
+"""Longest context that is tried, over the present one."""
+CONTEXT_POINTS = 25
+
+register(
+    Formula(
+        "robustness.break_even",
+        "Break-even of one input",
+        "x* where score(first) = score(rival), the nearest over all rivals; totals are linear in each "
+        "single input",
+        "1",
+        "derived",
+        "One input changed, all others as they are. Context: first length at which the plan of the first "
+        "option no "
+        "longer fits.",
+    ),
+    Formula(
+        "robustness.share_first",
+        "Share of draws in which an option stays first",
+        "2000 draws: price, speed log-normal from their 80 % intervals; electricity +-20 %, utilisation "
+        "+-0.10",
+        "1",
+        "derived",
+        "Seeded. Prices are drawn per card and condition, speeds per card, so that counts of one card "
+        "move together.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Field:
+    """Inputs of the score of some options, (options,)."""
+
+    objective: str
+    price_cny: Floats
+    """Purchase of all cards."""
+    host_cny: Floats
+    power_w: Floats
+    speed: Floats
+    flops_per_unit: Floats
+    hours: Floats | None
+    """Of the given work, as in `Candidates.hours`."""
+    trains: bool
+    economics: Economics
+
+    def score(
+        self,
+        price: Floats | float = 1.0,
+        speed: Floats | float = 1.0,
+        electricity: Floats | float = 1.0,
+        utilisation: Floats | float | None = None,
+        months: Floats | float | None = None,
+    ) -> Floats:
+        """Score with inputs scaled or replaced; axes beyond the options broadcast in front."""
+        e = self.economics
+        span = e.months if months is None else months
+        share = e.utilisation if utilisation is None else utilisation
+        if self.hours is None:
+            busy = np.asarray(span * e.hours_per_month * share)
+        else:
+            busy = self.hours / speed * (1.0 if self.trains else span)
+        energy = self.power_w * LOAD * e.pue / 1000.0 * busy * e.electricity_cny_per_kwh * electricity
+        purchase = self.price_cny * price
+        total = purchase * (1.0 - e.residual) + self.host_cny + energy
+        rate = self.speed * speed
+        return objective_score(
+            self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
+        )
+
+
+def robustness(ranking: Ranking, shown: Index, seed: int = 0, draws: int = DRAWS) -> tuple[Robustness, ...]:
+    """Robustness of the options shown.
+
+    Parameters
+    ----------
+    ranking: the arrays of the answer. shown: flat positions, best first. seed: of the draws. draws: how many.
+
+    Returns
+    -------
+    One entry per option shown. The first states its break-evens against the others, the others the price of
+    their own at which they would be first.
+    """
+    if not len(shown):
+        return ()
+    rivals = ranking.order[: max(RIVALS, len(shown))]
+    cells = [ranking.cell(int(f)) for f in rivals]
+    field = _field(ranking, cells)
+    labels = [_label(ranking, cell) for cell in cells]
+    shares = _shares(ranking, field, cells, seed, draws)
+    factors = _price_factors_to_lead(field)
+    first = _first_flips(ranking, field, labels, cells, factors)
+    found = [Robustness(float(shares[0]), draws, seed, first)]
+    for i in range(1, len(shown)):
+        found.append(Robustness(float(shares[i]), draws, seed, _own_price(field, i, labels, factors)))
+    return tuple(found)
+
+
+def _field(ranking: Ranking, cells: list[tuple[int, int, int]]) -> Field:
+    candidates, best = ranking.candidates, ranking.best
+    row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
+    hours = candidates.hours
+    return Field(
+        objective=ranking.question.objective,
+        price_cny=ranking.prices.purchase_cny[row, n, k],
+        host_cny=ranking.prices.host_cny[row, n, k],
+        power_w=candidates.power_w[row, n],
+        speed=best.speed[row, n],
+        flops_per_unit=best.flops_per_unit[row, n],
+        hours=None if hours is None else hours[row, n, 0],
+        trains=ranking.question.workload.trains,
+        economics=ranking.question.economics,
+    )
+
+
+def _shares(
+    ranking: Ranking, field: Field, cells: list[tuple[int, int, int]], seed: int, draws: int
+) -> Floats:
+    generator = np.random.default_rng(seed)
+    groups: dict[tuple[int, int], int] = {}
+    card_of: dict[int, int] = {}
+    price_group = [groups.setdefault((r, k), len(groups)) for r, _, k in cells]
+    speed_group = [card_of.setdefault(r, len(card_of)) for r, _, _ in cells]
+    spread = np.array([_price_spread(ranking, cell) for cell in cells])
+    width = ranking.grid.speed.corrections.width[[r for r, _, _ in cells]]
+    price = np.exp(_normal(generator, draws, len(groups), spread, price_group))[:, price_group]
+    speed: Floats | float = 1.0
+    if field.objective in ("speed", "tflops_per_yuan") or field.hours is not None:
+        speed = np.exp(_normal(generator, draws, len(card_of), width, speed_group))[:, speed_group]
+    electricity = 1.0 + generator.standard_normal((draws, 1)) * ELECTRICITY_SPREAD / P90
+    share = field.economics.utilisation + generator.standard_normal((draws, 1)) * UTILISATION_SPREAD / P90
+    scores = field.score(price, speed, np.maximum(electricity, 0.0), np.clip(share, 0.01, 1.0))
+    scores = np.broadcast_to(scores, (draws, len(cells)))
+    # Of equal scores the option that ranks higher stays ahead: argmin takes the first.
+    winners = np.argmin(scores, axis=1)
+    return np.asarray(np.bincount(winners, minlength=len(cells)) / draws, dtype=np.float64)
+
+
+def _normal(
+    generator: np.random.Generator, draws: int, groups: int, widths: Floats, group: list[int]
+) -> Floats:
+    """Draws (draws, groups), each of the 80 % half-width of its group."""
+    scale = np.empty(groups)
+    scale[group] = widths / P90
+    return generator.standard_normal((draws, groups)) * scale
+
+
+def _price_spread(ranking: Ranking, cell: tuple[int, int, int]) -> float:
+    """ln half-width of the 80 % interval of a price."""
+    price = ranking.prices.choice(*cell)
+    if price.kind in ("override", "quote"):
+        return 1e-9
+    stated = 0.0
+    if price.low_cny > 0 and price.high_cny > price.low_cny:
+        stated = float(np.log(price.high_cny / price.low_cny)) / 2.0
+    assumed = PRICE_SPREAD * (2.0 if price.stale or price.converted else 1.0)
+    return max(stated, assumed)
+
+
+def _first_flips(
+    ranking: Ranking,
+    field: Field,
+    labels: list[str],
+    cells: list[tuple[int, int, int]],
+    factors: Floats,
+) -> tuple[Flip, ...]:
+    e = field.economics
+    size = len(labels)
+    own = np.ones(size)
+    card_price = float(field.price_cny[0]) / ranking.best.counts[cells[0][1]]
+    same = np.array([(r, k) == (cells[0][0], cells[0][2]) for r, _, k in cells])
+    flips = []
+
+    def flip(factor: str, now: float, scores: tuple[Floats, Floats], unit: float) -> None:
+        low, high = RANGES[factor]
+        at, winner = _crossing(scores[0], scores[1], now / unit, low, high)
+        value = None if at is None else at * unit
+        distance = None if value is None or not now else (value - now) / now
+        flips.append(Flip(factor, now, value, distance, labels[winner] if at is not None else ""))
+
+    if field.objective in ("total_cost", "purchase", "tflops_per_yuan"):
+        # The price of a card moves every count of it; it is linear in the score but for TFLOPS per yuan.
+        if field.objective == "tflops_per_yuan":
+            flips.append(_ratio_flip(field, card_price, same, labels))
+        else:
+            flip("price", card_price, (field.score(np.where(same, 0.0, 1.0)), field.score(own)), card_price)
+    if size > 1 and field.objective in ("total_cost", "purchase", "tflops_per_yuan"):
+        flips.append(_rival_flip(ranking, field, labels, cells, factors))
+    if field.objective == "total_cost":
+        zero = field.score(electricity=0.0)
+        flip("electricity", e.electricity_cny_per_kwh, (zero, field.score()), e.electricity_cny_per_kwh)
+        if field.hours is None:
+            ends = (field.score(utilisation=0.0), field.score(utilisation=1.0))
+            flip("utilisation", e.utilisation, ends, 1.0)
+        if field.hours is None or not field.trains:
+            flip("months", e.months, (field.score(months=0.0), field.score(months=1.0)), 1.0)
+    context = _context_flip(ranking, labels, cells)
+    if context is not None:
+        flips.append(context)
+    return tuple(flips)
+
+
+def _crossing(
+    at_zero: Floats, at_one: Floats, now: float, low: float, high: float
+) -> tuple[float | None, int]:
+    """Value nearest to `now` at which the first of several straight lines stops being the lowest."""
+    slope = at_one - at_zero
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = (np.broadcast_to(at_zero, slope.shape)[1:] - at_zero[0]) / (slope[0] - slope[1:])
+    usable = np.isfinite(x) & (x >= low) & (x <= high)
+    if not usable.any():
+        return None, 0
+    apart = np.where(usable, np.abs(x - now), np.inf)
+    nearest = int(np.argmin(apart))
+    return float(x[nearest]), nearest + 1
+
+
+def _ratio_flip(
+    field: Field, card_price: float, same: np.ndarray[tuple[int], np.dtype[np.bool_]], labels: list[str]
+) -> Flip:
+    """Own price at which another card gives as many TFLOPS per yuan."""
+    score = -field.score()
+    others = np.flatnonzero(~same)
+    if not others.size:
+        return Flip("price", card_price, None, None)
+    rival = int(others[np.argmax(score[others])])
+    at = card_price * float(score[0] / score[rival])
+    return Flip("price", card_price, at, (at - card_price) / card_price, labels[rival])
+
+
+def _rival_flip(
+    ranking: Ranking,
+    field: Field,
+    labels: list[str],
+    cells: list[tuple[int, int, int]],
+    factors: Floats,
+) -> Flip:
+    """Price per card of the next option of another card at which it becomes first."""
+    own = (cells[0][0], cells[0][2])
+    rival = next((i for i, (r, _, k) in enumerate(cells) if (r, k) != own), None)
+    if rival is None:
+        return Flip("rival_price", 0.0, None, None)
+    now = float(field.price_cny[rival]) / ranking.best.counts[cells[rival][1]]
+    factor = float(factors[rival])
+    if np.isnan(factor):
+        return Flip("rival_price", now, None, None)
+    return Flip("rival_price", now, now * factor, factor - 1.0, labels[rival])
+
+
+def _price_factors_to_lead(field: Field) -> Floats:
+    """Factor on its own price at which each option scores as the first does; NaN where no price does it."""
+    now = np.broadcast_to(field.score(), field.price_cny.shape)
+    if field.objective == "tflops_per_yuan":
+        return np.asarray(now / now[0])
+    if field.objective not in ("total_cost", "purchase"):
+        return np.full(now.shape, np.nan)
+    free = np.broadcast_to(field.score(price=0.0), now.shape)
+    factor = (now[0] - free) / (now - free)
+    return np.where(factor > 0, factor, np.nan)
+
+
+def _own_price(field: Field, option: int, labels: list[str], factors: Floats) -> tuple[Flip, ...]:
+    factor = float(factors[option])
+    now = float(field.price_cny[option])
+    if np.isnan(factor):
+        return (Flip("price", now, None, None),)
+    return (Flip("price", now, now * factor, factor - 1.0, labels[option]),)
+
+
+def _context_flip(ranking: Ranking, labels: list[str], cells: list[tuple[int, int, int]]) -> Flip | None:
+    """Shortest context, within 64 times the present, at which the plan of the first option no longer fits."""
+    work = ranking.question.workload
+    if work.model.family != "decoder" or work.sequence_length is None:
+        return None
+    now = float(np.max(work.sequence_length))
+    lengths = now * np.geomspace(1.0, CONTEXT_FACTOR, CONTEXT_POINTS)
+    row, n, _ = cells[0]
+    room = float(ranking.table.usable_gib[row]) - work.used_gib
+    plan = ranking.grid.plans[int(ranking.best.plan[row, n])]
+    longer = replace(work, sequence_length=lengths)
+    need = np.broadcast_to(estimate_memory(longer, plan).per_gpu_gib.expected, lengths.shape)
+    beyond = np.flatnonzero(need > room)
+    if not beyond.size or beyond[0] == 0:
+        return Flip("context", now, None, None)
+    i = int(beyond[0])
+    share = (room - need[i - 1]) / (need[i] - need[i - 1])
+    at = float(lengths[i - 1] + share * (lengths[i] - lengths[i - 1]))
+    # The first of the others that has more room per card takes over.
+    margins = [ranking.best.margin_gib[r, m] for r, m, _ in cells]
+    other = next((j for j in range(1, len(cells)) if margins[j] > margins[0]), None)
+    return Flip("context", now, at, (at - now) / now, labels[other] if other is not None else "")
+
+
+def _label(ranking: Ranking, cell: tuple[int, int, int]) -> str:
+    row, n, k = cell
+    condition = ranking.prices.conditions[k]
+    name = f"{ranking.best.counts[n]} × {ranking.gpus[row].name}"
+    return name if condition == "new" else f"{name} ({condition})"

@@ -1,0 +1,395 @@
+"""The ranked answer: every card at every count, filtered, priced, ordered and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.core.candidates import Candidates, evaluate, hours_limit, name_order, nearest, order
+from app.core.cost import UNIT_NAMES
+from app.core.estimates import Message
+from app.core.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
+from app.core.gpu import Benchmark, Gpu
+from app.core.gpu_table import GpuTable, Index
+from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid
+from app.core.guidance import guidance
+from app.core.memory import estimate as estimate_memory
+from app.core.options import Cost, Fit, Metrics, Option, Rejected, Shortlist
+from app.core.pareto import front
+from app.core.plan import counts_to_try
+from app.core.pricing import PriceGrid, Prices, price_grid
+from app.core.question import ShortlistQuestion
+from app.core.reasons import Standing, option_flags, reasons, simple_remedy
+from app.core.remedy_grid import memory_remedies
+from app.core.robustness import robustness
+from app.core.speed.terms import cell_of
+from app.core.support import FrameworkRelease
+from app.core.units import YUAN_PER_KILO
+from app.core.workload import Parallelism, resolve
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All arrays of one answer, before options are written out."""
+
+    question: ShortlistQuestion
+    gpus: Sequence[Gpu]
+    table: GpuTable
+    grid: Grid
+    best: Best
+    prices: PriceGrid
+    cards: CardFilter
+    candidates: Candidates
+    availability: Available
+    order: Index
+    """Flat positions (card, count, condition) of the options that pass, best first."""
+
+    def cell(self, flat: int) -> tuple[int, int, int]:
+        """Card, count and condition of a flat position."""
+        row, count, condition = np.unravel_index(flat, self.candidates.score.shape)
+        return int(row), int(count), int(condition)
+
+
+def rank(
+    question: ShortlistQuestion,
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    prices: Prices,
+    server_prices: Prices | None = None,
+    benchmarks: Sequence[Benchmark] = (),
+    support: Sequence[FrameworkRelease] = (),
+    availability: Available | None = None,
+    seed: int = 0,
+) -> Shortlist:
+    """Rank every way to buy cards for a question.
+
+    Parameters
+    ----------
+    question: workload, counts, filters, budget in yuan, economics, objective.
+    table, gpus: the catalogue, in one order. prices: per card by (gpu id, condition); server_prices: per
+    8-card
+    machine. benchmarks: measurements (a `BenchmarkIndex` is fastest). support: framework releases.
+    availability: statements by (gpu id, region), newest first. seed: of the draws of the robustness.
+
+    Returns
+    -------
+    Options best first, rejected cards with reasons, Pareto ranks, advice.
+
+    Errors
+    ------
+    InputFault where the question cannot be computed as asked.
+    """
+    ranking = evaluate_grid(
+        question, table, gpus, prices, server_prices or {}, benchmarks, support, availability or {}
+    )
+    return write_out(ranking, seed)
+
+
+def evaluate_grid(
+    question: ShortlistQuestion,
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    prices: Prices,
+    server_prices: Prices,
+    benchmarks: Sequence[Benchmark],
+    support: Sequence[FrameworkRelease],
+    availability: Available,
+) -> Ranking:
+    """Everything that is computed for all cards, in arrays."""
+    work, _ = resolve(question.workload)
+    question = replace(question, workload=work)
+    if question.filters.gpus:
+        wanted = set(question.filters.gpus)
+        rows = [i for i, g in enumerate(gpus) if g.id in wanted]
+    else:
+        rows = list(range(len(gpus)))
+    counts = counts_to_try(work, question.counts)
+    host = question.filters.max_cards_per_host
+    grid = build_grid(work, table, gpus, counts, benchmarks, host)
+    if len(rows) != len(gpus):
+        # Measurements of all cards inform the speed; only the wanted ones are candidates.
+        grid, table, gpus = _only(grid, table, gpus, rows)
+    blocked = blocked_precision(work, grid.rate)
+    cards = filter_cards(
+        gpus, table, question.filters, blocked, work.precision, work.engine, support, availability
+    )
+    best = best_plans(grid, counts)
+    priced = price_grid(question, gpus, best.counts, prices, server_prices)
+    candidates = evaluate(question, table, best, priced, cards, grid.speed.terms.unit)
+    found = order(candidates, best, name_order(gpus))
+    return Ranking(question, gpus, table, grid, best, priced, cards, candidates, availability, found)
+
+
+def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
+    """Options, rejections and advice of a ranking."""
+    question = ranking.question
+    _, notes = resolve(question.workload)
+    candidates = ranking.candidates
+    shape = candidates.score.shape
+    limit = max(question.limit, 1)
+    shown = ranking.order[:limit]
+    total = np.broadcast_to(candidates.costs.total_cny, shape).ravel()[ranking.order]
+    speed = np.broadcast_to(candidates.speed, shape).ravel()[ranking.order]
+    on_front = front(total, speed)
+    pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
+    firm = robustness(ranking, shown, seed)
+    standings = [_standing(ranking, int(f), i + 1, i + 1 in pareto) for i, f in enumerate(shown)]
+    options = []
+    for i, flat in enumerate(shown):
+        option = _option(ranking, int(flat), i + 1)
+        why = reasons(
+            question.objective, standings[i], standings[0], standings[1] if len(standings) > 1 else None
+        )
+        options.append(replace(option, reasons=why, robustness=firm[i]))
+    return Shortlist(
+        options=tuple(options),
+        rejected=tuple(_rejections(ranking)),
+        pareto=pareto,
+        feasible=len(ranking.order),
+        assumptions=notes,
+        advice=_advice(ranking, shown),
+    )
+
+
+def _only(
+    grid: Grid, table: GpuTable, gpus: Sequence[Gpu], rows: list[int]
+) -> tuple[Grid, GpuTable, Sequence[Gpu]]:
+    speed = grid.speed
+    found = speed.corrections
+    index = np.asarray(rows, dtype=np.intp)
+    terms = speed.terms
+    size = speed.expected.shape
+    narrowed = replace(
+        speed,
+        terms=replace(
+            terms,
+            seconds=terms.seconds[index],
+            units_per_step=np.broadcast_to(terms.units_per_step, size)[index],
+            flops_per_unit=np.broadcast_to(terms.flops_per_unit, size)[index],
+            parts={k: np.broadcast_to(v, size)[index] for k, v in terms.parts.items()},
+            detail={k: np.broadcast_to(v, size)[index] for k, v in terms.detail.items()},
+        ),
+        corrections=replace(
+            found,
+            offset={k: v[index] for k, v in found.offset.items()},
+            width=found.width[index],
+            measured=found.measured[index],
+            calibrated=found.calibrated[index],
+            sources={new: found.sources[old] for new, old in enumerate(rows) if old in found.sources},
+        ),
+        expected=speed.expected[index],
+        prefill_factor=speed.prefill_factor[index],
+        decode_factor=speed.decode_factor[index],
+    )
+    rate = replace(
+        grid.rate,
+        tflops=grid.rate.tflops[index],
+        fallback=grid.rate.fallback[index],
+        lacks_type=grid.rate.lacks_type[index],
+    )
+    small = replace(
+        grid, speed=narrowed, level=grid.level[index], margin_gib=grid.margin_gib[index], rate=rate
+    )
+    return small, table.take(index), [gpus[i] for i in rows]
+
+
+def _option(ranking: Ranking, flat: int, place: int) -> Option:
+    row, n, k = ranking.cell(flat)
+    question, grid, best = ranking.question, ranking.grid, ranking.best
+    gpu = ranking.gpus[row]
+    count = best.counts[n]
+    plan = int(best.plan[row, n])
+    price = ranking.prices.choice(row, n, k)
+    fit = Fit(
+        verdict=VERDICTS[int(best.level[row, n])],
+        usable_gib=float(ranking.table.usable_gib[row]),
+        margin_gib=float(best.margin_gib[row, n]),
+    )
+    rate = grid.rate
+    flags = option_flags(
+        gpu, fit, price, question.workload, bool(rate.fallback[row]), bool(rate.lacks_type[row])
+    )
+    remark = availability_flag(gpu, question.price_rules.region, ranking.availability)
+    if remark is not None:
+        flags = (*flags, remark)
+    return Option(
+        rank=place,
+        gpu=gpu,
+        count=count,
+        condition=ranking.prices.conditions[k],
+        plan=grid.plans[plan],
+        fit=fit,
+        memory=grid.memory[plan],
+        speed=grid.speed.estimate(row, plan),
+        price=price,
+        cost=_cost(ranking, row, n, k),
+        metrics=_metrics(ranking, row, n, k),
+        reasons=(),
+        flags=(*ranking.cards.flags.get(row, ()), *flags),
+    )
+
+
+def _cost(ranking: Ranking, row: int, n: int, k: int) -> Cost:
+    candidates = ranking.candidates
+    costs = candidates.costs
+
+    def at(name: str) -> float:
+        return cell_of(getattr(costs, name), row, n, k)
+
+    hours = candidates.hours
+    return Cost(
+        purchase_cny=at("purchase_cny"),
+        host_cny=at("host_cny"),
+        energy_cny=at("energy_cny"),
+        residual_cny=at("residual_cny"),
+        total_cny=at("total_cny"),
+        per_hour_cny=at("per_hour_cny"),
+        per_unit_cny=at("per_unit_cny"),
+        per_unit=UNIT_NAMES[ranking.grid.speed.terms.unit][0],
+        energy_kwh=at("energy_kwh"),
+        months=ranking.question.economics.months,
+        work_hours=None if hours is None else float(hours[row, n, 0]),
+    )
+
+
+def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
+    count = ranking.best.counts[n]
+    gpu = ranking.gpus[row]
+    rate = float(ranking.grid.rate.tflops[row])
+    purchase = float(ranking.prices.purchase_cny[row, n, k]) / YUAN_PER_KILO
+    peak = None if np.isnan(rate) else rate * count
+    sustained = float(ranking.candidates.sustained_tflops[row, n, 0])
+    fmt = ranking.question.workload.format
+    named = fmt.rate.partition("_")[0]
+    if ranking.grid.rate.fallback[row]:
+        named = "fp32" if named == "tf32" else "fp16" if ranking.grid.rate.lacks_type[row] else "bf16"
+
+    def per_kilo(value: float | None) -> float | None:
+        return None if value is None or not purchase else value / purchase
+
+    return Metrics(
+        precision=named,
+        peak_tflops=peak,
+        sustained_tflops=sustained,
+        peak_tflops_per_1000_cny=per_kilo(peak),
+        sustained_tflops_per_1000_cny=per_kilo(sustained),
+        gib_per_1000_cny=per_kilo(None if gpu.memory_gib is None else gpu.memory_gib * count),
+        gb_s_per_1000_cny=per_kilo(None if gpu.bandwidth_gb_s is None else gpu.bandwidth_gb_s * count),
+    )
+
+
+def _standing(ranking: Ranking, flat: int, place: int, on_front: bool) -> Standing:
+    row, n, k = ranking.cell(flat)
+    return Standing(
+        rank=place,
+        label=label(ranking, flat),
+        value=float(ranking.candidates.score[row, n, k]),
+        total_cny=cell_of(ranking.candidates.costs.total_cny, row, n, k),
+        speed=float(ranking.best.speed[row, n]),
+        speed_unit=ranking.grid.speed.terms.unit,
+        on_front=on_front,
+    )
+
+
+def label(ranking: Ranking, flat: int) -> str:
+    """Count and name of the card of an option, with its condition where others are offered too."""
+    row, n, k = ranking.cell(flat)
+    name = f"{ranking.best.counts[n]} × {ranking.gpus[row].name}"
+    condition = ranking.prices.conditions[k]
+    return name if condition == "new" else f"{name} ({condition})"
+
+
+def _rejections(ranking: Ranking) -> list[Rejected]:
+    """One entry for each card without any option, by name."""
+    candidates, best, gpus = ranking.candidates, ranking.best, ranking.gpus
+    passes = candidates.passes
+    rows = np.flatnonzero(~passes.any(axis=(1, 2)))
+    shape = candidates.score.shape
+    outlay = np.broadcast_to(candidates.costs.purchase_cny + candidates.costs.host_cny, shape)
+    counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], outlay[rows])
+    cells = [(int(r), int(n), int(k)) for r, n, k in zip(rows, counts, conditions, strict=True)]
+    remedies = memory_remedies(
+        ranking.question.workload,
+        ranking.grid,
+        {r: int(best.plan[r, n]) for r, n, k in cells if STAGES[int(candidates.stage[r, n, k])] == "memory"},
+        ranking.table.usable_gib,
+    )
+    found = []
+    for r, n, k in sorted(cells, key=lambda cell: (gpus[cell[0]].name, gpus[cell[0]].id)):
+        code = STAGES[int(candidates.stage[r, n, k])]
+        rejected = _rejected(ranking, r, n, k, code, float(outlay[r, n, k]))
+        found.append(replace(rejected, remedy=remedies[r]) if r in remedies else rejected)
+    return found
+
+
+def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: float) -> Rejected:
+    question, gpu = ranking.question, ranking.gpus[row]
+    count = ranking.best.counts[n]
+    margin = float(ranking.best.margin_gib[row, n])
+    params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
+    shortfall = None
+    message = None
+    if row in ranking.cards.stage:
+        message = ranking.cards.stage[row][1]
+        if code == "framework" and message.code == "framework_lacks_capability":
+            params["engine"] = question.workload.engine
+        if code == "precision" and ranking.grid.rate.lacks_type[row]:
+            params |= {"to": "fp16", "precision": question.workload.precision}
+    elif code == "precision":
+        message = Message(
+            "rejected_rate_unknown", {"gpu": gpu.name, "precision": question.workload.precision}
+        )
+    elif code == "memory":
+        if np.isnan(margin):
+            message = Message("rejected_memory_unknown", params)
+        else:
+            shortfall = -margin
+            need = float(ranking.grid.memory[int(ranking.best.plan[row, n])].per_gpu_gib.expected)
+            params |= {
+                "need_gib": need,
+                "usable_gib": float(ranking.table.usable_gib[row]),
+                "shortfall_gib": shortfall,
+            }
+    elif code == "budget" and question.budget is not None:
+        params |= {
+            "needed": outlay,
+            "amount": question.budget.amount,
+            "over": outlay - question.budget.amount,
+        }
+    elif code == "power":
+        params |= {
+            "power_w": float(ranking.candidates.power_w[row, n]),
+            "limit_w": question.filters.max_power_w,
+        }
+    elif code == "deadline" and ranking.candidates.hours is not None:
+        params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
+        params["deadline_hours"] = hours_limit(question)
+    elif code == "stale_price":
+        price = ranking.prices.choice(row, n, k)
+        params |= {"observed_on": price.observed_on, "age_days": price.age_days}
+    return Rejected(
+        gpu=gpu,
+        count=count,
+        code=code,
+        message=message or Message(f"rejected_{code}", params),
+        shortfall_gib=shortfall,
+        remedy=simple_remedy(code, params),
+    )
+
+
+def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:
+    work = ranking.question.workload
+    single = ranking.grid.plans.index(Parallelism()) if Parallelism() in ranking.grid.plans else None
+    memory = (
+        ranking.grid.memory[single]
+        if single is not None
+        else estimate_memory(replace(work, parallelism=None), Parallelism())
+    )
+    hours = None
+    if ranking.candidates.hours is not None and len(shown):
+        row, n, _ = ranking.cell(int(shown[0]))
+        hours = float(ranking.candidates.hours[row, n, 0])
+    need = float(memory.per_gpu_gib.expected)
+    return guidance(ranking.question.questions, work, ranking.question.economics, need, hours)

@@ -1,0 +1,6 @@
+"""Throughput: measured first, modelled second. One set of formulas serves the grid and a single card."""
+
+from app.core.speed.anchors import BenchmarkIndex
+from app.core.speed.estimate import SpeedGrid, estimate, speed_grid
+
+__all__ = ["BenchmarkIndex", "SpeedGrid", "estimate", "speed_grid"]

@@ -1,0 +1,167 @@
+"""Images from diffusion models and text from speech."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.core.formulas import Formula, Reference, register
+from app.core.gpu_table import ComputeRate, GpuTable
+from app.core.model import ModelArchitecture
+from app.core.speed import constants as c
+from app.core.speed.inference import bandwidth_share
+from app.core.speed.scaling import exposed_gradient_s
+from app.core.speed.terms import Plans, Shape, Terms
+from app.core.units import GB, TERA, Number
+from app.core.workload import Workload
+
+UNET_POSITIONS_PER_TOKEN = 12.0
+"""A U-Net applies its parameters at falling resolutions: 2 P x latent positions / 12 (SD 1.5: 339 GMAC)."""
+TRANSFORMER_PATCH = 4.0
+"""Latent positions per token of a diffusion transformer (2 x 2 patches)."""
+TRANSFORMER_TEXT_TOKENS = 512.0
+GUIDANCE_PASSES = 2.0
+AUDIO_POSITIONS = 1500.0
+SCHEDULES: dict[str, tuple[float, float]] = {
+    "flux.1-dev": (28.0, 1.0),
+    "flux.1-schnell": (4.0, 1.0),
+}
+"""Denoising steps and passes per step of distilled models, by id; others take the default and guidance."""
+SPEECH_SHARE = 0.35
+FASTER_WHISPER_LAYER_S = 60e-6
+
+register(
+    Formula(
+        "speed.diffusion",
+        "Diffusion",
+        "t = steps x passes x 2 MACs / (peak x share) per image; U-Net MACs = P x latent positions / 12",
+        "s",
+        "calibrated",
+        "30 steps with guidance (two passes) unless the model is guidance-distilled; text encoder and VAE "
+        "within the "
+        "width.",
+        (
+            Reference(
+                "diffusers: torch 2 benchmarks",
+                "https://github.com/huggingface/diffusers/blob/main/docs/source/en/optimization",
+            ),
+        ),
+    ),
+    Formula(
+        "speed.speech",
+        "Speech recognition",
+        "realtime factor = windows x 30 s / (encoder FLOPs / (peak x 0.35) + 110 x decode step)",
+        "1",
+        "derived",
+        "Whisper-like models, windows of 30 s, about 110 tokens written per window.",
+    ),
+)
+
+
+def denoiser_macs(model: ModelArchitecture, pixels: Number) -> Number:
+    """Multiply-accumulates of one pass of the denoiser over one image."""
+    if model.forward_macs:
+        size = model.image_size or (512, 512)
+        return model.forward_macs * np.divide(pixels, float(size[0] * size[1]))
+    positions = np.divide(pixels, float(model.latent_downscale**2))
+    parameters = _denoiser_parameters(model)
+    if "unet" in model.backbone.lower():
+        return parameters * positions / UNET_POSITIONS_PER_TOKEN
+    return parameters * (positions / TRANSFORMER_PATCH + TRANSFORMER_TEXT_TOKENS)
+
+
+def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
+    """Images per second of generation or of training steps.
+
+    Parameters
+    ----------
+    work: resolved question. shape: images and their pixels. plans, cards, rate: broadcast.
+
+    Returns
+    -------
+    Terms; a generated image takes `DIFFUSION_STEPS` denoising steps.
+    """
+    macs = denoiser_macs(work.model, shape.pixels)
+    share = cards.by_class(c.DIFFUSION_SHARE) * c.DIFFUSION_SOFTWARE[work.software]
+    if work.compute_type == "fp32":
+        share = np.maximum(share, 0.5)
+    if work.trains:
+        dense = 6.0 if work.task == "training" else 4.0
+        flops: Number = dense * macs
+        local: Number = shape.batch
+        images = np.multiply(shape.batch, plans.data)
+        steps = 1.0
+    else:
+        steps, passes = SCHEDULES.get(work.model.id, (c.DIFFUSION_STEPS, GUIDANCE_PASSES))
+        flops = 2.0 * macs * passes * steps
+        local = np.ceil(np.divide(shape.batch, plans.data))
+        images = np.asarray(shape.batch, dtype=np.float64)
+    compute_s = local * flops / (rate.tflops * TERA * share)
+    launch_s = steps * c.DIFFUSION_LAUNCH_S + np.zeros_like(compute_s)
+    busy = np.maximum(compute_s, launch_s)
+    link = np.zeros_like(busy)
+    kind = "diffusion"
+    if work.trains:
+        kind = "diffusion_training"
+        gradient = _denoiser_parameters(work.model) * (4.0 if work.task == "training" else 0.04)
+        link = exposed_gradient_s(cards, gradient, plans.data, plans.zero_stage, busy, kind)
+    return Terms(
+        kind=kind,
+        phase="training" if work.trains else "forward",
+        unit="images_per_s",
+        units_per_step=images,
+        flops_per_unit=flops,
+        seconds=busy + link,
+        parts={
+            "compute": np.where(launch_s > compute_s, 0.0, compute_s),
+            "launch": np.where(launch_s > compute_s, launch_s, 0.0),
+            "communication": link,
+        },
+    )
+
+
+def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
+    """Seconds of audio per second; `batch_size` counts windows of 30 s."""
+    model = work.model
+    width = float(model.hidden_size or 1)
+    encoder_layers = float(model.encoder_layers or model.layers)
+    encoder = min(encoder_layers * 12.0 * width**2, 0.9 * model.parameters)
+    decoder = model.parameters - encoder
+    attention = encoder_layers * 4.0 * AUDIO_POSITIONS * width
+    window = (2.0 * encoder + attention) * AUDIO_POSITIONS
+    written = 2.0 * decoder * c.TOKENS_PER_WINDOW
+    flops = (window + written) * (3.0 if work.trains else 1.0)
+    local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
+    compute_s = local * flops / (rate.tflops * TERA * SPEECH_SHARE)
+    link = np.zeros_like(compute_s * plans.data)
+    step_s = link
+    windows: Number = shape.batch
+    if work.trains:
+        link = exposed_gradient_s(
+            cards, model.parameters * 4.0, plans.data, plans.zero_stage, compute_s + link, "encoder_training"
+        )
+        windows = np.multiply(shape.batch, plans.data)
+    else:
+        cross = 4.0 * width * AUDIO_POSITIONS * model.layers
+        step = (decoder * work.format.bytes + local * cross) / (
+            cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
+        )
+        layer_s = (
+            FASTER_WHISPER_LAYER_S if work.engine == "faster-whisper" else c.ENGINE_LAYER_S["transformers"]
+        )
+        step_s = c.TOKENS_PER_WINDOW * (step + model.layers * layer_s) + link
+    return Terms(
+        kind="speech",
+        phase="training" if work.trains else "forward",
+        unit="realtime_factor",
+        units_per_step=np.multiply(windows, c.WINDOW_S),
+        flops_per_unit=flops / c.WINDOW_S,
+        seconds=compute_s + step_s + link,
+        parts={"compute": compute_s + 0.0 * link, "bandwidth": step_s, "communication": link},
+    )
+
+
+def _denoiser_parameters(model: ModelArchitecture) -> float:
+    for part in model.components:
+        if part.name in ("backbone", "unet", "dit", "transformer", "denoiser", "mmdit"):
+            return part.parameters
+    return model.parameters

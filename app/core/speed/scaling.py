@@ -1,0 +1,114 @@
+"""Several cards: collective traffic over the link that joins them, pipeline bubbles, host copies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.core.formulas import Formula, Reference, register
+from app.core.gpu_table import Floats, GpuTable
+from app.core.speed import constants as c
+from app.core.units import GB, Number
+
+HOST_CARDS = 8.0
+
+register(
+    Formula(
+        "speed.all_reduce",
+        "Ring all-reduce",
+        "t = 2 (n - 1) / n x bytes / link, one way; at least one message per collective",
+        "s",
+        "calibrated",
+        "Homogeneous ring. NVLink at 80 % of half its bidirectional rate, PCIe 3 / 4 / 5 x16 at 10 / 20 / "
+        "40 GB/s, "
+        "half of it without peer access (GeForce). A bridge joins two cards only.",
+        (
+            Reference(
+                "llm-analysis: all-reduce volume and message latency", "https://github.com/cli99/llm-analysis"
+            ),
+        ),
+    ),
+    Formula(
+        "speed.data_parallel",
+        "Data-parallel step",
+        "step(n) = step(1) x (1 + 0.02 log2 n) + max(k x t_all_reduce, t_all_reduce - 0.7 x step(1)); "
+        "ZeRO-3 moves 1.5 x",
+        "s",
+        "calibrated",
+        "k by class: CNN 0.3, encoder fine-tuning scripts 1.0, sharded decoder pretraining 0.1.",
+        (
+            Reference(
+                "NVIDIA DeepLearningExamples and Lambda logs, 1 to 8 cards",
+                "https://github.com/NVIDIA/DeepLearningExamples",
+            ),
+        ),
+    ),
+    Formula(
+        "speed.pipeline_bubble",
+        "Pipeline bubble",
+        "t = t_work x (m + p - 1) / m",
+        "s",
+        "exact",
+        "One forward, one backward in turn; m micro-batches, p stages.",
+        (Reference("Narayanan et al. 2021, arXiv 2104.04473", "https://arxiv.org/abs/2104.04473"),),
+    ),
+)
+
+
+def link_gb_s(cards: GpuTable, members: Number) -> Floats:
+    """One-way GB/s between `members` cards of a group.
+
+    Parameters
+    ----------
+    cards: the cards. members: size of the group; broadcasts.
+
+    Returns
+    -------
+    The direct link where it joins that many cards, else PCIe, else the network between hosts.
+    """
+    direct = np.where(np.less_equal(members, cards.link_cards), cards.link_gb_s, 0.0)
+    inside = np.maximum(direct, cards.pcie_gb_s)
+    return np.where(np.greater(members, HOST_CARDS), np.minimum(inside, c.NETWORK_GB_S), inside)
+
+
+def message_s(cards: GpuTable, members: Number) -> Floats:
+    """Latency of one collective, seconds."""
+    linked = np.less_equal(members, cards.link_cards) & (cards.link_gb_s > 0)
+    return np.where(linked, c.MESSAGE_LINK_S, c.MESSAGE_PCIE_S)
+
+
+def all_reduce_s(cards: GpuTable, volume_bytes: Number, members: Number) -> Floats:
+    """Seconds of one ring all-reduce of `volume_bytes` over `members` cards; 0 for one card.
+
+    Notes
+    -----
+    2 (n - 1) / n x bytes / link + message latency. 13.5 GB over four A100 at 300 GB/s: 67 ms.
+    """
+    n = np.asarray(members, dtype=np.float64)
+    ring = 2.0 * (n - 1.0) / n * volume_bytes / (link_gb_s(cards, members) * GB)
+    return np.where(n > 1.0, ring + message_s(cards, members), 0.0)
+
+
+def straggling(data: Number) -> Floats:
+    """Factor on a synchronous step by which replicas wait for the slowest: 1 + 0.02 log2 n."""
+    return np.asarray(1.0 + c.STRAGGLER * np.log2(np.asarray(data, dtype=np.float64)))
+
+
+def exposed_gradient_s(
+    cards: GpuTable,
+    gradient_bytes: Number,
+    data: Number,
+    zero_stage: Number,
+    compute_s: Floats,
+    kind: str,
+) -> Floats:
+    """Part of the gradient traffic that lengthens a data-parallel step, seconds."""
+    traffic = all_reduce_s(cards, gradient_bytes, data) * np.where(np.equal(zero_stage, 3.0), 1.5, 1.0)
+    exposed = np.maximum(c.GRADIENT_EXPOSED[kind] * traffic, traffic - c.OVERLAP * compute_s)
+    # Classes that do not overlap at all already expose the whole of it.
+    return np.asarray(np.minimum(exposed, traffic))
+
+
+def bubble(pipeline: Number, micro_batches: Number) -> Number:
+    """Factor on the time of a step by which a pipeline is idle: (m + p - 1) / m."""
+    m = np.maximum(micro_batches, 1.0)
+    return np.asarray((m + np.asarray(pipeline) - 1.0) / m, dtype=np.float64)

@@ -1,0 +1,105 @@
+"""The arrays that every speed formula takes and the terms it gives back. All of them broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.core.gpu_table import Floats
+from app.core.units import Number
+from app.core.workload import Parallelism, Workload
+
+BOUNDS = ("compute", "bandwidth", "communication", "launch", "feeding")
+
+
+@dataclass(frozen=True)
+class Plans:
+    """Degrees of several plans as arrays of one shape."""
+
+    data: Floats
+    tensor: Floats
+    pipeline: Floats
+    expert: Floats
+    zero_stage: Floats
+
+    @classmethod
+    def of(cls, plans: Sequence[Parallelism]) -> Plans:
+        """Columns of a sequence of plans."""
+
+        def column(name: str) -> Floats:
+            return np.array([getattr(p, name) for p in plans], dtype=np.float64)
+
+        return cls(*(column(n) for n in ("data", "tensor", "pipeline", "expert", "zero_stage")))
+
+    @property
+    def cards(self) -> Floats:
+        """Cards that each plan occupies."""
+        return self.data * self.tensor * self.pipeline
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What one step holds. Inference: `batch` counts sequences over all cards; training: per replica."""
+
+    batch: Number
+    sequence: Number
+    """Tokens held per sequence; 0 for models without tokens."""
+    output: Number
+    """Generated tokens per sequence."""
+    pixels: Number
+    """Pixels of one image; 0 for models without images."""
+
+    @property
+    def prompt(self) -> Number:
+        """Tokens read before the first is generated."""
+        return np.maximum(np.subtract(self.sequence, self.output), 1.0)
+
+    @classmethod
+    def of(cls, work: Workload) -> Shape:
+        """The shape of a resolved question."""
+        pixels = float(work.image_size[0] * work.image_size[1]) if work.image_size else 0.0
+        batch: Number = 1.0 if work.load == "single" and not work.trains else work.batch_size
+        return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Time of one step by cause, and what the step produces."""
+
+    kind: str
+    """Class of `constants.WIDTHS`: cnn_training, decode …"""
+    phase: str
+    unit: str
+    units_per_step: Number
+    """Over all cards."""
+    flops_per_unit: Number
+    seconds: Floats
+    """Of one step; the parts below are its causes, not always its sum."""
+    parts: Mapping[str, Floats]
+    """By name of BOUNDS, seconds."""
+    detail: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> Floats:
+        """Units per second over all cards."""
+        return np.asarray(self.units_per_step / self.seconds, dtype=np.float64)
+
+    def bound(self, *cell: int) -> str:
+        """Name of BOUNDS of the largest part in one cell of the broadcast shape."""
+        return max(BOUNDS, key=lambda name: cell_of(self.parts[name], *cell) if name in self.parts else -1.0)
+
+
+def cell_of(values: Number, *cell: int) -> float:
+    """One cell of an array that broadcasts to a larger shape."""
+    array = np.asarray(values)
+    short = len(cell) - array.ndim
+    return float(
+        array[tuple(0 if size == 1 else i for size, i in zip(array.shape, cell[short:], strict=True))]
+    )
+
+
+def power_sum(a: Floats, b: Floats, order: float) -> Floats:
+    """Soft maximum of two times: (a^p + b^p)^(1/p)."""
+    return np.asarray((a**order + b**order) ** (1.0 / order))

@@ -1,0 +1,210 @@
+"""Training of encoders and decoders, adapters included."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.core.formulas import Formula, Reference, register
+from app.core.gpu_table import ComputeRate, Floats, GpuTable
+from app.core.model import ModelArchitecture
+from app.core.speed import constants as c
+from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling
+from app.core.speed.terms import Plans, Shape, Terms
+from app.core.units import GB, TERA, Number
+from app.core.workload import TOKEN_FAMILIES, Workload
+
+_SCALE = Reference(
+    "Eleuther AI, Transformer Math 101: C = 6 P D", "https://blog.eleuther.ai/transformer-math/"
+)
+
+register(
+    Formula(
+        "speed.train_flops",
+        "Training FLOPs per token",
+        "6 P_active + 12 L a d s; adapters 4 P_active + 8 L a d s; x 4/3 with recomputation (adapters x 3/2)",
+        "FLOP",
+        "exact",
+        "Attention over the whole sequence, or the window of sliding layers. P_active without embeddings "
+        "for encoders.",
+        (_SCALE,),
+    ),
+    Formula(
+        "speed.train_decoder",
+        "Decoder training step",
+        "t = FLOPs x tokens / (cards x peak x MFU of the class) x (m + p - 1) / m + traffic",
+        "s",
+        "calibrated",
+        "Dense BF16 MFU: A100 50 %, H100 40 %; MoE 0.42 of it by active parameters; LoRA 0.70, QLoRA 0.56.",
+        (
+            Reference("llm-foundry throughput tables, 200 rows", "https://github.com/mosaicml/llm-foundry"),
+            Reference("FlagPerf published MFU", "https://github.com/FlagOpen/FlagPerf"),
+        ),
+    ),
+    Formula(
+        "speed.train_encoder",
+        "Encoder training step",
+        "t = FLOPs / (peak x share); share = base x (peak / 312)^-0.5 x (BW / 2039)^0.6",
+        "s",
+        "calibrated",
+        "BERT-like models at sequence 128 to 512.",
+        (
+            Reference(
+                "Lambda and DeepLearningExamples, BERT", "https://github.com/NVIDIA/DeepLearningExamples"
+            ),
+        ),
+    ),
+)
+
+
+def attention_width(model: ModelArchitecture) -> float:
+    """Heads x head dimension: the width of the attention products."""
+    head = model.head_dim or (model.hidden_size // max(model.attention_heads, 1))
+    return float(model.attention_heads * head) or float(model.hidden_size)
+
+
+def attended(model: ModelArchitecture, sequence: Number) -> Number:
+    """Sum over layers of the positions that a token attends to."""
+    layers = float(model.layers + model.encoder_layers)
+    if not model.sliding_window and not model.linear_attention_layers:
+        return layers * np.asarray(sequence, dtype=np.float64)
+    full = float(layers if model.full_attention_layers is None else model.full_attention_layers)
+    sliding = max(0.0, layers - full - model.linear_attention_layers)
+    window = np.minimum(sequence, model.sliding_window or 0)
+    return full * np.asarray(sequence, dtype=np.float64) + sliding * window
+
+
+def matmul_parameters(model: ModelArchitecture) -> float:
+    """Active parameters that take part in matrix products: input embeddings do not."""
+    lookup = model.embedding_parameters
+    if model.family in ("decoder", "encoder-decoder") and lookup:
+        # The output head is a matrix product; with tied embeddings it is the embedding itself.
+        lookup -= float(model.vocab_size * model.hidden_size)
+    return max(model.active_parameters - max(lookup, 0.0), 0.1 * model.active_parameters)
+
+
+def train_flops_per_token(work: Workload, sequence: Number) -> Number:
+    """Model FLOPs of one token, recomputation not counted.
+
+    Notes
+    -----
+    6 P + 12 L a d s in full training, 4 P + 8 L a d s with adapters (no weight gradients of the base).
+    """
+    dense = 6.0 if work.task == "training" else 4.0
+    attention = dense * 2.0 * attention_width(work.model) * attended(work.model, sequence)
+    return dense * matmul_parameters(work.model) + attention
+
+
+def trainable_parameters(work: Workload) -> float:
+    """Parameters with a gradient."""
+    if work.trainable_parameters:
+        return float(work.trainable_parameters)
+    if work.task == "training":
+        return work.model.parameters
+    model = work.model
+    width = model.hidden_size + attention_width(model)
+    per_layer = work.lora_rank * 4.0 * width
+    if work.lora_targets == "all-linear":
+        per_layer += work.lora_rank * 3.0 * (model.hidden_size + model.intermediate_size)
+    return max(1.0, model.layers * per_layer)
+
+
+def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: dict[str, float]) -> Floats:
+    """Achieved share of peak of an encoder."""
+    base = table.get(work.compute_type, table["half"])
+    reference = 19.5 if work.compute_type == "fp32" else 156.0 if work.compute_type == "tf32" else 312.0
+    peak = np.maximum(rate.tflops / reference, 1e-6) ** c.ENCODER_PEAK_EXPONENT
+    bandwidth = (cards.bandwidth_gb_s / 2039.0) ** c.ENCODER_BANDWIDTH_EXPONENT
+    return np.minimum(base * peak * bandwidth, 0.85)
+
+
+def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
+    """Training step of a token model, full or with adapters.
+
+    Parameters
+    ----------
+    work: resolved question. shape: sequences per replica and their length.
+    plans, cards, rate: broadcast against each other.
+
+    Returns
+    -------
+    Terms; tokens per second for decoders, sequences per second for encoders.
+    """
+    model = work.model
+    decoder = model.family == "decoder"
+    kind = _kind(work)
+    tokens = np.multiply(shape.batch, shape.sequence)
+    flops = train_flops_per_token(work, shape.sequence)
+    share = _share(work, cards, rate)
+    split = plans.tensor * plans.pipeline
+    compute_s = flops * tokens * _recompute(work) / (split * rate.tflops * TERA * share)
+    compute_s = compute_s * bubble(plans.pipeline, np.multiply(shape.batch, work.gradient_accumulation))
+    layers = float(model.layers + model.encoder_layers)
+    launch = (c.DECODER_LAUNCH_TRAIN_S if decoder else c.ENCODER_LAUNCH_TRAIN_S) / c.SOFTWARE_SHARE[
+        work.software
+    ]
+    launch_s = layers * launch + np.zeros_like(compute_s)
+    busy = np.maximum(compute_s, launch_s)
+    # Two all-reduces of the activations forward, two backward, in each layer.
+    tensor_bytes = tokens * model.hidden_size * 2.0
+    tensor_s = 4.0 * layers / plans.pipeline * all_reduce_s(cards, tensor_bytes, plans.tensor)
+    busy = (busy + tensor_s) * work.gradient_accumulation
+    if not decoder:
+        # The utilisation of decoders is measured on whole nodes and holds it already.
+        busy = busy * straggling(plans.data)
+    gradient_bytes = trainable_parameters(work) * (2.0 if work.recipe == "pure" or decoder else 4.0) / split
+    link_s = exposed_gradient_s(cards, gradient_bytes, plans.data, plans.zero_stage, busy, kind)
+    if work.task != "training":
+        # Sharded adapters still gather the frozen weights forward and backward.
+        weights = model.parameters * work.format.bytes / split
+        gather = all_reduce_s(cards, weights, plans.data)
+        link_s = link_s + np.where(plans.zero_stage == 3.0, np.maximum(gather - c.OVERLAP * busy, 0.0), 0.0)
+    copy_s = np.zeros_like(busy)
+    if work.offload.optimizer:
+        copy_s = trainable_parameters(work) * 6.0 / (plans.cards * cards.copy_gb_s * GB)
+    samples = np.multiply(shape.batch, plans.data) * work.gradient_accumulation
+    return Terms(
+        kind=kind,
+        phase="training",
+        unit="tokens_per_s" if decoder else "samples_per_s",
+        units_per_step=samples * shape.sequence if decoder else samples,
+        flops_per_unit=flops if decoder else flops * shape.sequence,
+        seconds=busy + link_s + copy_s,
+        parts={
+            "compute": np.where(launch_s > compute_s, 0.0, compute_s) + 0.0 * busy,
+            "communication": tensor_s + link_s,
+            "launch": np.where(launch_s > compute_s, launch_s, 0.0) + 0.0 * busy,
+            "feeding": copy_s,
+        },
+    )
+
+
+def _kind(work: Workload) -> str:
+    if work.task in ("lora", "qlora"):
+        return work.task
+    if work.model.family == "decoder":
+        return "moe_training" if work.model.experts else "decoder_training"
+    return "encoder_training"
+
+
+def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
+    software = c.SOFTWARE_SHARE[work.software]
+    if work.model.family in TOKEN_FAMILIES and work.model.family != "decoder":
+        return encoder_share(work, cards, rate, dict(c.ENCODER_TRAIN_SHARE)) * software
+    share = cards.by_class(c.DECODER_MFU) * software
+    if work.compute_type in ("fp8", "fp4"):
+        share = np.where(rate.fallback, share, share * c.DECODER_FP8_SHARE)
+    if work.compute_type == "fp32":
+        share = np.maximum(share, 0.55)
+    if work.model.experts:
+        share = share * c.MOE_SHARE
+    if work.task in ("lora", "qlora"):
+        share = share * c.LORA_SHARE
+    if work.task == "qlora":
+        share = share * c.QLORA_SHARE
+    return share
+
+
+def _recompute(work: Workload) -> float:
+    if work.gradient_checkpointing is True:
+        return 4.0 / 3.0 if work.task == "training" else 1.5
+    return 1.03 if work.gradient_checkpointing == "selective" else 1.0

@@ -1,0 +1,191 @@
+"""Frameworks, drivers, regions: whether a card runs what is asked and may be used where it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from app.core.estimates import Message
+from app.core.gpu import Gpu
+from app.core.gpu_table import CARD_CLASSES, Flags, GpuTable, card_class
+
+RUNS = ("native", "yes", "ok")
+JIT = ("ptx", "jit")
+
+
+class FrameworkRelease(Protocol):
+    """One release of a framework and the hardware its packages carry code for, as the catalogue holds it."""
+
+    @property
+    def framework(self) -> str:
+        """tensorflow, pytorch."""
+
+    @property
+    def version(self) -> str:
+        """2.15.0."""
+
+    @property
+    def min_driver_linux(self) -> str:
+        """525.60.13."""
+
+    @property
+    def min_driver_windows(self) -> str:
+        """528.33."""
+
+    @property
+    def support(self) -> Mapping[str, Any]:
+        """sm_70 … : native, ptx, no, unknown; windows_native_gpu, rocm, ascend …: text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Whether one card runs one framework."""
+
+    runs: bool
+    message: Message | None = None
+    """Why not, or with what reservation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Hardware that a framework without a release table runs on."""
+
+    nvidia_from: float | None
+    classes: tuple[str, ...] = ()
+    """Other classes of `gpu_table.CARD_CLASSES`."""
+
+
+# vLLM, SGLang, TensorRT-LLM: installation pages read 2026-11-30. llama.cpp has CUDA, HIP, SYCL, CANN and
+# Vulkan
+# back ends. Paddle and MindSpore name Ascend first; MindSpore's CUDA packages ended with 2.5.
+_PYTORCH = Rule(6.0, ("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"))
+RULES: Mapping[str, Rule] = {
+    "vllm": Rule(7.0, ("cdna", "rdna", "intel", "gaudi", "ascend")),
+    "sglang": Rule(7.5, ("cdna", "ascend", "intel")),
+    "tensorrt-llm": Rule(8.0),
+    "llama.cpp": Rule(5.0, ("cdna", "gcn", "rdna", "intel", "ascend", "other")),
+    "paddle": Rule(6.0, ("ascend", "cdna", "other")),
+    "mindspore": Rule(None, ("ascend",)),
+    "pytorch": _PYTORCH,
+    "transformers": _PYTORCH,
+    "diffusers": _PYTORCH,
+    "faster-whisper": Rule(6.1),
+    "tensorflow": Rule(6.0, ("cdna", "rdna")),
+}
+
+
+def runs(
+    gpu: Gpu, wanted: str, releases: Sequence[FrameworkRelease], os: str = "", driver: str = ""
+) -> Support:
+    """Whether a card runs a framework.
+
+    Parameters
+    ----------
+    gpu: the card. wanted: `pytorch`, or with a version, `tensorflow==2.15`.
+    releases: the release tables of the catalog. os: linux, windows, wsl2 or empty. driver: NVIDIA driver
+    version.
+
+    Returns
+    -------
+    The verdict and its reason.
+    """
+    name, _, version = wanted.partition("==")
+    name = name.strip().lower()
+    table = [r for r in releases if r.framework.lower() in (name, {"pytorch": "torch"}.get(name, name))]
+    nvidia = gpu.vendor.upper() == "NVIDIA"
+    if not table or not nvidia:
+        return _by_rule(gpu, name, version, table)
+    chosen = _matching(table, version)
+    if not chosen:
+        known = [r.version for r in table]
+        params = {"framework": name, "version": version, "known": known}
+        return Support(False, Message("framework_version_unknown", params))
+    verdicts = [(r, _on_release(gpu, r, os, driver)) for r in chosen]
+    for release, verdict in verdicts:
+        if verdict.runs and verdict.message is None:
+            if release is chosen[0] or version:
+                return verdict
+            params = {"framework": name, "version": release.version, "gpu": gpu.name}
+            return Support(True, Message("framework_needs_older_release", params))
+    return next((v for _, v in verdicts if v.runs), verdicts[0][1])
+
+
+def engine_runs(gpu: Gpu, engine: str) -> Support:
+    """Whether any release of an engine runs on a card."""
+    return _by_rule(gpu, engine, "", ())
+
+
+def without_engine(table: GpuTable, engine: str) -> Flags:
+    """Cards on which no release of an engine runs: `engine_runs` for a whole table."""
+    rule = RULES[engine]
+    wanted = [CARD_CLASSES.index(name) for name in rule.classes]
+    least = np.inf if rule.nvidia_from is None else rule.nvidia_from
+    capable = np.nan_to_num(table.capability, nan=0.0) >= least
+    runs_there = np.where(table.is_nvidia, capable, np.isin(table.card_class, wanted))
+    return np.asarray(~runs_there, dtype=bool)
+
+
+def _on_release(gpu: Gpu, release: FrameworkRelease, os: str, driver: str) -> Support:
+    params = {"framework": release.framework, "version": release.version, "gpu": gpu.name}
+    if os == "windows" and release.framework.lower() == "tensorflow":
+        native = str(release.support.get("windows_native_gpu", ""))
+        if native.lower().startswith("no"):
+            return Support(False, Message("framework_no_windows_gpu", params))
+    needed = release.min_driver_windows if os == "windows" else release.min_driver_linux
+    if driver and needed and _numbers(driver) < _numbers(needed):
+        return Support(False, Message("driver_too_old", {**params, "driver": driver, "needed": needed}))
+    capability = gpu.compute_capability.replace(".", "")
+    state = str(release.support.get(f"sm_{capability}", "")).lower()
+    if state.startswith(RUNS):
+        return Support(True)
+    if any(word in state for word in JIT):
+        return Support(True, Message("framework_jit_only", params))
+    if state.startswith("no"):
+        return Support(
+            False, Message("framework_lacks_capability", {**params, "capability": gpu.compute_capability})
+        )
+    return Support(True, Message("framework_support_unknown", params))
+
+
+def _by_rule(gpu: Gpu, name: str, version: str, table: Sequence[FrameworkRelease]) -> Support:
+    params = {"framework": name, "version": version, "gpu": gpu.name}
+    kind = card_class(gpu)
+    if (
+        gpu.vendor.upper() != "NVIDIA"
+        and name == "tensorflow"
+        and version
+        and kind in ("ascend", "cdna", "rdna")
+    ):
+        column = "ascend" if kind == "ascend" else "rocm"
+        states = [str(r.support.get(column, "")).lower() for r in _matching(table, version)]
+        if any(s and not s.startswith("no") for s in states):
+            return Support(True, Message("framework_vendor_build", params))
+        return Support(False, Message("framework_not_on_vendor", params))
+    rule = RULES.get(name)
+    if rule is None:
+        return Support(False, Message("framework_unknown", params))
+    if gpu.vendor.upper() == "NVIDIA":
+        capability = float(gpu.compute_capability or 0.0)
+        if rule.nvidia_from is None or capability < rule.nvidia_from:
+            return Support(
+                False, Message("framework_lacks_capability", {**params, "capability": gpu.compute_capability})
+            )
+        return Support(True)
+    if kind in rule.classes:
+        return Support(True, Message("framework_vendor_build", params))
+    return Support(False, Message("framework_not_on_vendor", params))
+
+
+def _matching(table: Sequence[FrameworkRelease], version: str) -> list[FrameworkRelease]:
+    """Releases of a version (2.15 matches 2.15.1); without one all of them; the newest first."""
+    wanted = _numbers(version)
+    found = [r for r in table if _numbers(r.version)[: len(wanted)] == wanted]
+    return sorted(found, key=lambda r: _numbers(r.version), reverse=True)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    digits = version.strip().split(" ")[0].split("+")[0]
+    return tuple(int(part) for part in digits.split(".") if part.isdigit())
