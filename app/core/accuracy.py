@@ -176,7 +176,7 @@ def group_of(kind: CaseClass) -> str:
     named = {"weights": "inference_weights", "kv_bytes_per_token": "kv_per_token", "kv_cache": "kv_layout"}
     if kind.figure in named:
         return named[kind.figure]
-    if kind.figure == "compute_buffer":
+    if kind.figure in ("compute_buffer", "engine_terms"):
         return "engine_buffer"
     family = kind.family
     if kind.figure == "batch":

@@ -43,6 +43,7 @@ register(
         "Load 1: the card at its TDP while it works; idle power is not counted. 350 W x 24 h x 0.8 "
         "yuan/kWh, load 1, "
         "PUE 1: 6.72 yuan.",
+        (Reference("Worked example of a first buying guide: 350 W x 24 h x 0.8 yuan/kWh = 6.72 yuan"),),
     ),
     Formula(
         "cost.total",
@@ -52,6 +53,12 @@ register(
         "exact",
         "Cards bought once, sold at the residual at the end of the horizon; the host keeps no residual "
         "value.",
+        (
+            Reference(
+                "varne issue 150: purchase price, life, salvage",
+                "https://github.com/narevai/varne/issues/150",
+            ),
+        ),
     ),
     Formula(
         "cost.per_hour",
@@ -74,6 +81,7 @@ register(
         "CNY",
         "derived",
         "Million tokens, thousand samples or images, hour of audio, at the expected speed.",
+        (Reference("Definition: cost of an hour over what it makes"),),
     ),
 )
 

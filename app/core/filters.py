@@ -129,9 +129,8 @@ def filter_cards(
             flags.setdefault(i, []).append(Message("ecc_optional", {"gpu": gpu.name}))
     for row in np.flatnonzero(blocked).tolist():
         if row not in stage:
-            unknown = bool(np.isnan(table.rate("fp32_tflops")[row])) and bool(
-                np.isnan(table.rate("fp16_tflops")[row])
-            )
+            no_rate = np.isnan(table.rate("fp32_tflops")[row]) and np.isnan(table.rate("fp16_tflops")[row])
+            unknown = bool(no_rate or np.isnan(table.bandwidth_gb_s[row]))
             code = "rejected_rate_unknown" if unknown else "rejected_precision"
             stage[row] = ("precision", Message(code, {"gpu": gpus[row].name, "precision": precision}))
     return CardFilter(stage, {k: tuple(v) for k, v in flags.items()})

@@ -161,3 +161,5 @@ class Benchmark:
     flag: str = ""
     """Empty = usable; else the reason why the row is not used to predict."""
     own: bool = False
+    model_parameters: float | None = None
+    """Stated by rows whose model is none of the presets."""

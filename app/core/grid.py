@@ -126,7 +126,12 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     )
 
 
-def blocked_precision(work: Workload, rate: ComputeRate) -> Flags:
-    """Cards on which the question cannot run for its number format: training in a type that they lack."""
-    unknown = np.isnan(rate.tflops)
-    return (rate.lacks_type & work.trains) | unknown
+def blocked_precision(work: Workload, rate: ComputeRate, table: GpuTable) -> Flags:
+    """Cards that cannot run the number format asked for, or whose rate or bandwidth nobody knows.
+
+    Formats that only keep their weights narrow (nf4, mxfp4 …) compute in fp16 where bf16 is missing; a model
+    asked for in bf16 itself does not, since its numerics would have to be checked first.
+    """
+    unknown = np.isnan(rate.tflops) | np.isnan(table.bandwidth_gb_s)
+    asked = work.trains or work.precision == "bf16"
+    return np.asarray((rate.lacks_type & asked) | unknown, dtype=bool)

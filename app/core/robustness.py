@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from app.core.cost import LOAD
-from app.core.formulas import Formula, register
+from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, Index
 from app.core.memory import estimate as estimate_memory
 from app.core.objectives import objective_score
@@ -50,6 +50,7 @@ register(
         "One input changed, all others as they are. Context: first length at which the plan of the first "
         "option no "
         "longer fits.",
+        (Reference("Definition: equal scores"),),
     ),
     Formula(
         "robustness.share_first",
@@ -60,6 +61,11 @@ register(
         "derived",
         "Seeded. Prices are drawn per card and condition, speeds per card, so that counts of one card "
         "move together.",
+        (
+            Reference(
+                "NumPy: default_rng (PCG64)", "https://numpy.org/doc/stable/reference/random/generator.html"
+            ),
+        ),
     ),
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.core.candidates import Candidates, evaluate, hours_limit, name_order, nearest, order
 from app.core.cost import UNIT_NAMES
-from app.core.estimates import Message
+from app.core.estimates import Assumption, Message
 from app.core.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable, Index
@@ -24,6 +24,7 @@ from app.core.question import ShortlistQuestion
 from app.core.reasons import Standing, option_flags, reasons, simple_remedy
 from app.core.remedy_grid import memory_remedies
 from app.core.robustness import robustness
+from app.core.speed import speed_assumptions
 from app.core.speed.terms import cell_of
 from app.core.support import FrameworkRelease
 from app.core.units import YUAN_PER_KILO
@@ -43,6 +44,8 @@ class Ranking:
     cards: CardFilter
     candidates: Candidates
     availability: Available
+    notes: tuple[Assumption, ...]
+    """Defaults that were used."""
     order: Index
     """Flat positions (card, count, condition) of the options that pass, best first."""
 
@@ -98,7 +101,7 @@ def evaluate_grid(
     availability: Available,
 ) -> Ranking:
     """Everything that is computed for all cards, in arrays."""
-    work, _ = resolve(question.workload)
+    work, notes = resolve(question.workload)
     question = replace(question, workload=work)
     if question.filters.gpus:
         wanted = set(question.filters.gpus)
@@ -111,7 +114,7 @@ def evaluate_grid(
     if len(rows) != len(gpus):
         # Measurements of all cards inform the speed; only the wanted ones are candidates.
         grid, table, gpus = _only(grid, table, gpus, rows)
-    blocked = blocked_precision(work, grid.rate)
+    blocked = blocked_precision(work, grid.rate, table)
     cards = filter_cards(
         gpus, table, question.filters, blocked, work.precision, work.engine, support, availability
     )
@@ -119,13 +122,12 @@ def evaluate_grid(
     priced = price_grid(question, gpus, best.counts, prices, server_prices)
     candidates = evaluate(question, table, best, priced, cards, grid.speed.terms.unit)
     found = order(candidates, best, name_order(gpus))
-    return Ranking(question, gpus, table, grid, best, priced, cards, candidates, availability, found)
+    return Ranking(question, gpus, table, grid, best, priced, cards, candidates, availability, notes, found)
 
 
 def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     """Options, rejections and advice of a ranking."""
     question = ranking.question
-    _, notes = resolve(question.workload)
     candidates = ranking.candidates
     shape = candidates.score.shape
     limit = max(question.limit, 1)
@@ -148,7 +150,7 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
         rejected=tuple(_rejections(ranking)),
         pareto=pareto,
         feasible=len(ranking.order),
-        assumptions=notes,
+        assumptions=(*ranking.notes, *speed_assumptions(question.workload)),
         advice=_advice(ranking, shown),
     )
 

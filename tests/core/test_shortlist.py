@@ -233,14 +233,26 @@ def test_hard_filters_name_their_code():
     assert "ecc_optional" in {f.code for f in optional.options[0].flags}
 
 
-def test_bf16_training_is_refused_before_ampere_and_inference_runs_as_fp16():
-    training = Workload(BERT_BASE, task="training", precision="bf16", batch_size=4, sequence_length=128)
-    found = rejected(ask(training))["v100-sxm2-16gb"]
-    assert found.code == "precision"
-    assert found.remedy.change == {"workload.precision": "fp16"}
-    inference = ask(Workload(BERT_BASE, precision="bf16", sequence_length=128), counts=(1,))
-    option = next(o for o in inference.options if o.gpu.id == "v100-sxm2-16gb")
+def test_bf16_is_refused_before_ampere_and_formats_that_only_store_narrow_run_as_fp16():
+    for work in (
+        Workload(BERT_BASE, task="training", precision="bf16", batch_size=4, sequence_length=128),
+        Workload(BERT_BASE, precision="bf16", sequence_length=128),
+    ):
+        found = rejected(ask(work))["v100-sxm2-16gb"]
+        assert found.code == "precision"
+        assert found.remedy.change == {"workload.precision": "fp16"}
+    stored = ask(Workload(BERT_BASE, precision="nf4", sequence_length=128), counts=(1,))
+    option = next(o for o in stored.options if o.gpu.id == "v100-sxm2-16gb")
     assert "runs_as_fp16" in {f.code for f in option.flags}
+
+
+def test_a_card_of_unknown_bandwidth_is_no_option():
+    blind = tuple(replace(g, bandwidth_gb_s=None) if g.id == "rtx4090" else g for g in GPUS)
+    table = GpuTable.from_gpus(blind)
+    result = rank(ShortlistQuestion(CHAT, limit=100), table, blind, ALL_PRICES, {})
+    assert "rtx4090" not in ids(result)
+    found = rejected(result)["rtx4090"]
+    assert (found.code, found.message.code) == ("precision", "rejected_rate_unknown")
 
 
 def test_an_engine_that_does_not_run_there_is_no_offer():
@@ -373,3 +385,8 @@ def test_a_list_of_cards_gives_the_same_numbers_as_the_whole_catalogue():
 def test_budget_in_another_currency_is_not_guessed():
     with pytest.raises(InputFault, match="budget_not_converted"):
         ask(budget=Budget(1000, "USD"))
+
+
+def test_defaults_that_were_used_are_listed():
+    fields = {a.field for a in ask(Workload(LLAMA_8B)).assumptions}
+    assert {"engine", "sequence_length", "output_length", "kv_precision"} <= fields

@@ -2,5 +2,6 @@
 
 from app.core.speed.anchors import BenchmarkIndex
 from app.core.speed.estimate import SpeedGrid, estimate, speed_grid
+from app.core.speed.generation import speed_assumptions
 
-__all__ = ["BenchmarkIndex", "SpeedGrid", "estimate", "speed_grid"]
+__all__ = ["BenchmarkIndex", "SpeedGrid", "estimate", "speed_assumptions", "speed_grid"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 
-from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
 from app.core.speed import constants as c
@@ -29,28 +29,6 @@ OWN_WEIGHT = 10.0
 SHRINK_ROWS = 1.0
 """Rows' worth of belief in the model when a factor is transferred from other cards."""
 
-register(
-    Formula(
-        "speed.anchor",
-        "Correction by measurement",
-        "r = ln(measured / predicted at the measurement's batch, length and count); speed = predicted x "
-        "exp(median r), "
-        "weights exp(-(octaves apart)^2 / 2)",
-        "1",
-        "measured",
-        "Same card, model, task, precision and engine: measured. Cards of the same family, then all "
-        "cards, same "
-        "model: calibrated, shrunk towards the model and held within a factor of 2.",
-        (
-            Reference(
-                "Two repositories with the same card, model, precision and engine differ by 11 % "
-                "(median), 40 % (90th)"
-            ),
-        ),
-    )
-)
-
-
 class BenchmarkIndex(Sequence[Benchmark]):
     """Usable benchmarks by model, with their columns made once."""
 
@@ -65,7 +43,13 @@ class BenchmarkIndex(Sequence[Benchmark]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, item):  # type: ignore[no-untyped-def]
+    @overload
+    def __getitem__(self, item: int) -> Benchmark: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> Sequence[Benchmark]: ...
+
+    def __getitem__(self, item: int | slice) -> Benchmark | Sequence[Benchmark]:
         return self._rows[item]
 
     def __iter__(self) -> Iterator[Benchmark]:
@@ -109,7 +93,7 @@ class _Rows:
         )
         self._compatible: dict[tuple[str, ...], Flags] = {}
         self.keys = [
-            (r.task, r.precision, _engine(r.framework), r.unit, _adapter(r.model_name)) for r in rows
+            (r.task, r.precision, engine_of(r.framework), r.unit, adapter_of(r.model_name)) for r in rows
         ]
 
     def compatible(self, work: Workload, unit: str) -> Flags:
@@ -292,7 +276,7 @@ def _compatible(work: Workload, key: tuple[str, str, str, str, str], unit: str) 
     return engine == work.engine
 
 
-def _engine(framework: str) -> str:
+def engine_of(framework: str) -> str:
     """Engine of the contract that a framework text names; empty = none of them."""
     text = framework.lower()
     for word, engine in (
@@ -317,7 +301,7 @@ def _engine(framework: str) -> str:
     return ""
 
 
-def _adapter(model_name: str) -> str:
+def adapter_of(model_name: str) -> str:
     text = model_name.lower()
     return "qlora" if "qlora" in text else "lora" if "lora" in text else ""
 

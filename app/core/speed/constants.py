@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from app.core.gpu_table import CARD_CLASSES, Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One cause by which measurements deviate together from the model."""
+
+    labels: tuple[str, ...]
+    """Rows that agree in all of these share the deviation."""
+    spread: float
+    """Its standard deviation, in natural logarithms."""
+    octaves: float = 0.0
+    """Distance in batch and length over which it fades, powers of two; 0 = not at all."""
+    scaling: bool = False
+    """It grows with the doublings of the cards."""
 
 
 def by_class(default: float, **values: float) -> Floats:
@@ -155,8 +170,9 @@ PREFILL_LLAMA_CPP = by_class(
     blackwell_pro=0.3,
 )
 PREFILL_GGUF_SHARE = 0.80
-ENGINE_PREFILL: Mapping[str, float] = {"tensorrt-llm": 1.1, "transformers": 0.7, "pytorch": 0.7}
-SERVING_SHARE = 0.85
+ENGINE_PREFILL: Mapping[str, float] = {"tensorrt-llm": 1.4, "transformers": 0.7, "pytorch": 0.7}
+SERVING_SHARE: Mapping[str, float] = {"tensorrt-llm": 1.0}
+SERVING_SHARE_DEFAULT = 0.85
 """Continuous batching over an ideal mix of prefill and decode steps."""
 
 # Diffusion: share of the fp32-accumulate 16-bit peak of the denoiser, compiled.
@@ -241,3 +257,26 @@ MEASURED_CLASSES = (
     "blackwell_dc",
     "pascal",
 )
+
+# Spreads of the levels of `levels.Posterior`, by maximum likelihood on the fitted half of the benchmarks.
+LEVELS: tuple[Level, ...] = (
+    Level(("engine", "precision"), 0.15),
+    Level(("precision",), 0.10),
+    Level(("card_class", "precision"), 0.12),
+    Level(("card",), 0.08),
+    Level(("card", "precision"), 0.05),
+    Level(("series",), 0.12),
+    Level(("model",), 0.15),
+    Level(("model", "precision", "engine"), 0.10),
+    Level(("model", "engine", "precision"), 0.15, octaves=1.5),
+    Level(("series", "card_class", "precision"), 0.08),
+    Level(("model", "card", "precision", "engine"), 0.10, octaves=1.5),
+    Level(("source",), 0.12),
+    Level(("source", "model", "engine"), 0.12),
+    Level((), 0.05, scaling=True),
+    Level(("series",), 0.05, scaling=True),
+    Level(("source", "card"), 0.05, scaling=True),
+    Level(("card",), 0.05, scaling=True),
+)
+NOISE = 0.04
+"""Standard deviation of one measurement."""

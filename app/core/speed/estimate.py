@@ -12,6 +12,7 @@ from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Floats, GpuTable, compute_rate
 from app.core.plan import check_plan
 from app.core.speed.anchors import Corrections, corrections
+from app.core.speed.generation import speed_assumptions
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Terms, cell_of
 from app.core.workload import Parallelism, Workload, resolve
@@ -146,5 +147,5 @@ def estimate(
     found = grid.estimate(row, 0)
     return SpeedEstimate(
         **{name: getattr(found, name) for name in SpeedEstimate.__slots__ if name != "assumptions"},
-        assumptions=notes,
+        assumptions=(*notes, *speed_assumptions(resolved)),
     )

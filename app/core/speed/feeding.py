@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.core.formulas import Formula, register
+from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, GpuTable
 from app.core.units import GB, Number
 
@@ -19,6 +19,7 @@ register(
         "s",
         "exact",
         "uint8 images; decoding on the host is not a property of the card and is not assumed.",
+        (Reference("PCIe rates of one direction", "https://gigagpu.com/pcie-gen4-vs-gen5-ai-inference/"),),
     )
 )
 

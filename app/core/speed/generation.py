@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.core.estimates import Assumption
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, GpuTable
 from app.core.model import ModelArchitecture
@@ -53,6 +54,7 @@ register(
         "1",
         "derived",
         "Whisper-like models, windows of 30 s, about 110 tokens written per window.",
+        (Reference("Radford et al. 2022, windows of 30 s", "https://arxiv.org/abs/2212.04356"),),
     ),
 )
 
@@ -67,6 +69,20 @@ def denoiser_macs(model: ModelArchitecture, pixels: Number) -> Number:
     if "unet" in model.backbone.lower():
         return parameters * positions / UNET_POSITIONS_PER_TOKEN
     return parameters * (positions / TRANSFORMER_PATCH + TRANSFORMER_TEXT_TOKENS)
+
+
+def schedule(model: ModelArchitecture) -> tuple[float, float]:
+    """Denoising steps of an image and passes of the denoiser per step."""
+    return SCHEDULES.get(model.id, (c.DIFFUSION_STEPS, GUIDANCE_PASSES))
+
+
+def speed_assumptions(work: Workload) -> tuple[Assumption, ...]:
+    """Defaults that only the speed uses."""
+    if work.model.family == "diffusion" and not work.trains:
+        return (Assumption("denoising_steps", schedule(work.model)[0], "default_denoising_steps"),)
+    if work.model.family == "speech":
+        return (Assumption("tokens_per_window", c.TOKENS_PER_WINDOW, "default_tokens_per_window"),)
+    return ()
 
 
 def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -91,7 +107,7 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
         images = np.multiply(shape.batch, plans.data)
         steps = 1.0
     else:
-        steps, passes = SCHEDULES.get(work.model.id, (c.DIFFUSION_STEPS, GUIDANCE_PASSES))
+        steps, passes = schedule(work.model)
         flops = 2.0 * macs * passes * steps
         local = np.ceil(np.divide(shape.batch, plans.data))
         images = np.asarray(shape.batch, dtype=np.float64)

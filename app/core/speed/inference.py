@@ -61,6 +61,7 @@ register(
         "tokens/s",
         "derived",
         "Output tokens over all cards; decode at the mean context prompt + output / 2.",
+        (Reference("Definition: tokens over the time of both phases"),),
     ),
     Formula(
         "speed.encoder_forward",
@@ -182,7 +183,8 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     prefill_s = np.maximum(read_s, weights_s) + engine_s + reduce_s(prompt_tokens) / plans.pipeline
     output = np.asarray(shape.output, dtype=np.float64)
     generates = output > 0
-    whole_s = (prefill_s + output * step_s) / (c.SERVING_SHARE if work.load == "saturated" else 1.0)
+    serving = c.SERVING_SHARE.get(work.engine, c.SERVING_SHARE_DEFAULT) if work.load == "saturated" else 1.0
+    whole_s = (prefill_s + output * step_s) / serving
     prefill = total * shape.prompt / prefill_s
     decode = total / step_s
     headline_decode = work.load == "single"

@@ -1,0 +1,44 @@
+"""JSON bodies made once: what a calculation answers is cached as the bytes that go out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic_core import to_json
+
+from app.api.context import Context
+from app.services.cache import AnswerCache, canonical
+
+JSON = "application/json"
+_KEPT_ANSWERS = 256
+
+
+def json_response(body: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """A body as JSON: written here, once, and not validated again on its way out."""
+    return Response(encode(body), status_code=status, media_type=JSON, headers=headers)
+
+
+def encode(body: Any) -> bytes:
+    """Compact JSON by pydantic's serializer, five times as fast as json.dumps; NaN would become null."""
+    return to_json(body)
+
+
+def cached_answer(request: Request, route: str, body: Any, compute: Callable[[Context], Any]) -> Response:
+    """The answer to a question that may have been asked before, on the same catalogue and day."""
+    context = Context.of(request)
+    key = (
+        route,
+        context.snapshot.version,
+        context.today.isoformat(),
+        context.language,
+        context.currency,
+        canonical(body),
+    )
+    state = request.app.state
+    cache: AnswerCache[bytes] | None = getattr(state, "answers", None)
+    if cache is None:
+        cache = state.answers = AnswerCache(_KEPT_ANSWERS)
+    content = cache.get(key, lambda: encode(compute(context)))
+    return Response(content, media_type=JSON)

@@ -1,0 +1,120 @@
+"""Frozen decisions: stored whole, read again, compared with today."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Request, Response
+
+from app.api.answers import json_response
+from app.api.bodies import ComparisonBody
+from app.api.context import AsOf, Context, Currency, Lang
+from app.api.problems import documented, not_found, stale_price
+from app.api.route import (
+    PRIVATE,
+    ComparisonCreationRoute,
+    ComparisonRoute,
+    matches,
+    not_modified,
+    tag_of,
+    validators,
+)
+from app.api.schemas import answers
+from app.services import comparisons
+from app.services.calculator import StalePrice
+from app.services.comparisons import NoSuchComparison
+
+creation = APIRouter(tags=["comparisons"], route_class=ComparisonCreationRoute)
+reading = APIRouter(tags=["comparisons"], route_class=ComparisonRoute)
+
+# A link is a secret shared with colleagues: no search engine may keep it.
+NO_INDEX = {"x-robots-tag": "noindex"}
+Token = Annotated[str, Path(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_\-]+$")]
+ManageToken = Annotated[str | None, Header(max_length=200, description="The token that creation gave.")]
+
+
+@creation.post(
+    "/comparisons",
+    status_code=201,
+    summary="Freeze a decision",
+    response_model=answers.ComparisonCreated,
+    responses=documented(409, 422, 429),
+)
+def create_comparison(request: Request, body: ComparisonBody, lang: Lang = None) -> Response:
+    """The full result is stored with its prices and versions; whoever has the link can read it."""
+    del lang
+    context = Context.of(request)
+    try:
+        created = comparisons.freeze(context.engine, context.snapshot, body, context.today)
+    except StalePrice as stale:
+        raise stale_price(stale.message, context.language, {"gpus": list(stale.gpus)}) from stale
+    return json_response(
+        {"id": created.id, "url": created.url, "manage_token": created.manage_token},
+        status=201,
+        headers={"location": f"/api/v1/comparisons/{created.id}", "cache-control": "no-store"},
+    )
+
+
+@reading.get(
+    "/comparisons/{comparison_id}",
+    summary="A frozen decision",
+    response_model=answers.ComparisonAnswer,
+    responses=documented(404, 422),
+)
+def read_comparison(
+    request: Request, comparison_id: Token, lang: Lang = None, currency: Currency = "CNY"
+) -> Response:
+    """The result as it was computed; only its sentences follow the reader's language."""
+    del lang, currency
+    context = Context.of(request)
+    try:
+        frozen = comparisons.open_comparison(context.engine, comparison_id)
+    except NoSuchComparison as missing:
+        raise not_found(context.language) from missing
+    tag = tag_of(frozen.digest, context.language, context.currency)
+    if matches(request, tag):
+        return not_modified(tag, PRIVATE)
+    body = comparisons.show(frozen, context.snapshot, context.language, context.currency)
+    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX})
+
+
+@reading.get(
+    "/comparisons/{comparison_id}/changes",
+    summary="What has changed since",
+    response_model=answers.ChangesAnswer,
+    responses=documented(404, 422),
+)
+def comparison_changes(
+    request: Request, comparison_id: Token, as_of: AsOf = None, lang: Lang = None
+) -> Response:
+    """The same question asked again today: which prices moved, and whether the order is another one."""
+    del as_of, lang
+    context = Context.of(request)
+    try:
+        frozen = comparisons.open_comparison(context.engine, comparison_id)
+    except NoSuchComparison as missing:
+        raise not_found(context.language) from missing
+    tag = tag_of(frozen.digest, context.snapshot.version, context.today.isoformat(), context.language)
+    if matches(request, tag):
+        return not_modified(tag, PRIVATE)
+    body = comparisons.changes(frozen, context.snapshot, context.today, context.language)
+    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX})
+
+
+@reading.delete(
+    "/comparisons/{comparison_id}",
+    status_code=204,
+    summary="Withdraw a frozen decision",
+    responses=documented(404, 422),
+)
+def delete_comparison(
+    request: Request, comparison_id: Token, x_manage_token: ManageToken = None, lang: Lang = None
+) -> Response:
+    """Needs the manage token; a wrong one and an unknown comparison give the same 404."""
+    del lang
+    context = Context.of(request)
+    try:
+        comparisons.withdraw(context.engine, comparison_id, x_manage_token or "")
+    except NoSuchComparison as missing:
+        raise not_found(context.language) from missing
+    return Response(status_code=204)

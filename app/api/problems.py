@@ -1,0 +1,83 @@
+"""Problems of the API, in the reader's language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.errors import PROBLEM_MEDIA_TYPE, AppError, ErrorItem, Problem
+from app.services.contract import FieldError, Message
+from app.services.texts import say_fault, say_message
+
+Responses = dict[int | str, dict[str, Any]]
+
+
+def documented(*statuses: int) -> Responses:
+    """The problems that a route may answer, for its documentation."""
+    meaning = {
+        401: "An API key was sent that is unknown, or this instance asks for one",
+        404: "There is no such thing",
+        409: "Only a stale price is left, and the request refuses those",
+        422: "The request is not valid; each field at fault is named",
+        429: "Too many requests; Retry-After says when to come back",
+    }
+    return {
+        status: {"model": Problem, "content": {PROBLEM_MEDIA_TYPE: {}}, "description": meaning[status]}
+        for status in (401, *statuses)
+    }
+
+
+def invalid_input(errors: Sequence[FieldError], language: str) -> AppError:
+    """The 422 for fields at fault."""
+    items = [ErrorItem(e.pointer, say_fault(e, language), e.code) for e in errors]
+    if len(items) == 1:
+        where = items[0].pointer
+        detail = f"{where}: {items[0].detail}" if where else items[0].detail
+    else:
+        detail = say_message(Message("fields_at_fault", {"count": len(items)}), language)
+    return AppError(
+        422, "invalid-input", say_message(Message("invalid_input_title"), language), detail, errors=items
+    )
+
+
+def not_found(language: str) -> AppError:
+    """The 404 for a thing that is not, or no longer, there."""
+    return AppError(
+        404,
+        "not-found",
+        say_message(Message("not_found_title"), language),
+        say_message(Message("not_found"), language),
+    )
+
+
+def key_required(language: str) -> AppError:
+    """The 401 for a call without a key that counts."""
+    return AppError(
+        401,
+        "api-key-required",
+        say_message(Message("api_key_required_title"), language),
+        say_message(Message("api_key_required"), language),
+        headers={"www-authenticate": "ApiKey"},
+    )
+
+
+def stale_price(message: Message, language: str, extra: dict[str, Any] | None = None) -> AppError:
+    """The 409 for a price that is too old to be used."""
+    return AppError(
+        409,
+        "stale-price",
+        say_message(Message("stale_price_title"), language),
+        say_message(message, language),
+        extra=extra,
+    )
+
+
+def too_many_requests(language: str, headers: dict[str, str]) -> AppError:
+    """The 429 of a limit."""
+    return AppError(
+        429,
+        "too-many-requests",
+        say_message(Message("too_many_requests_title"), language),
+        say_message(Message("too_many_requests", {"seconds": int(headers["retry-after"])}), language),
+        headers=headers,
+    )

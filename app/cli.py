@@ -1,0 +1,45 @@
+"""The command line: the same questions and answers as the API, and what it takes to run an instance."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from app import __version__
+from app.commands import accuracy, calculations, database, keys, server
+from app.commands.output import CommandFailure, complain
+
+DESCRIPTION = "Which GPU to buy or rent for a model, and why. Settings come from CARDWORTH_* variables."
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    parser = argparse.ArgumentParser(prog="cardworth", description=DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"cardworth {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    server.add_commands(commands)
+    calculations.add_commands(commands)
+    accuracy.add_commands(commands)
+    database.add_commands(commands)
+    keys.add_commands(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 = done, 2 = the question is at fault, 3 = the database is, 4 = a price is stale."""
+    options = build_parser().parse_args(arguments)
+    try:
+        options.run(options)
+    except CommandFailure as failure:
+        complain(str(failure))
+        return failure.exit_code
+    except BrokenPipeError:
+        # The reader of our output went away, as `| head` does.
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

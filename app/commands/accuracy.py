@@ -1,0 +1,205 @@
+"""accuracy: how far the estimates are from published measurements."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from app.commands.database import read_settings, trouble
+from app.commands.output import language_of, table, write, write_json
+from app.services import maintenance
+from app.services.accuracy import memory_report
+from app.services.language import translations
+
+Payload = Mapping[str, Any]
+Gettext = Callable[[str], str]
+
+NO_DATA = "–"
+PART_CHOICES = ("report", "fit", "all")
+
+
+def add_commands(commands: Any) -> None:
+    """Register the command."""
+    text = "measured against predicted, by class"
+    parser = commands.add_parser("accuracy", help=text, description=text)
+    parser.add_argument("subject", choices=("memory",), help="what was predicted")
+    parser.add_argument(
+        "--part",
+        choices=PART_CHOICES,
+        default="report",
+        help="report: cases that no constant was calibrated on (default); fit: the others",
+    )
+    parser.add_argument("--classes", action="store_true", help="task x family x engine x figure")
+    parser.add_argument(
+        "--worst", type=int, default=0, metavar="N", help="the N largest errors of each group"
+    )
+    parser.add_argument("--json", action="store_true", help="print the body that the API answers")
+    parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
+        answer = memory_report(snapshot, None if options.part == "all" else options.part)
+    if options.json:
+        write_json(answer)
+        return
+    _ = partial(translations(language_of(options.lang)).pgettext, "cli")
+    for line in memory(answer, _, classes=options.classes, worst=options.worst):
+        write(line)
+
+
+def memory(answer: Payload, _: Gettext, classes: bool = False, worst: int = 0) -> list[str]:
+    """Tables of the memory accuracy."""
+    part = {"report": _("report part"), "fit": _("fit part"), "all": _("all cases")}[answer["part"]]
+    lines = [f"{_('Memory, predicted against measured')} ({part})", ""]
+    names = _group_names(_)
+    source = answer["classes"] if classes else answer["groups"]
+    label: Callable[[Payload], str] = _class_label if classes else lambda row: names[row["group"]]
+    lines += _errors([(label(row), row) for row in source if row["errors"]], _)
+    batches = [(label(row), row) for row in source if row["batches"]]
+    if batches:
+        lines += ["", *_batches(batches, _)]
+    lines += ["", *_verdicts(answer["verdicts"], _), "", *_cases(answer["cases"], _)]
+    if worst:
+        lines += _worst(answer, worst, names, _)
+    versions = answer["versions"]
+    return [*lines, "", f"{_('engine')} {versions['engine']}   {_('catalogue')} {versions['catalog']}"]
+
+
+def _group_names(_: Gettext) -> dict[str, str]:
+    return {
+        "inference_weights": _("inference: weights"),
+        "kv_per_token": _("inference: KV cache per token"),
+        "kv_layout": _("inference: KV cache as laid out"),
+        "engine_buffer": _("inference: engine buffers"),
+        "inference_peak": _("inference: peak and total"),
+        "full_training": _("training in full"),
+        "adapters": _("LoRA and QLoRA"),
+        "encoders": _("encoders: peak"),
+        "encoder_batch": _("encoders: largest batch"),
+        "vision_batch": _("image models: largest batch"),
+        "dense_vision": _("detection and segmentation"),
+        "dense_vision_batch": _("detection: largest batch"),
+        "training_batch": _("training: largest batch"),
+        "generation_inference": _("diffusion and speech: inference"),
+        "generation_training": _("diffusion and speech: training"),
+        "vision_peak": _("image models: peak"),
+    }
+
+
+def _class_label(row: Payload) -> str:
+    return f"{row['task']} · {row['family']} · {row['engine']} · {row['figure']}"
+
+
+def _errors(rows: list[tuple[str, Payload]], _: Gettext) -> list[str]:
+    head = ["", "n", _("median"), _("|median|"), _("|90th pct|"), _("in low–high"), _("target")]
+    cells = [head]
+    for label, row in rows:
+        found = row["errors"]
+        cells.append(
+            [
+                label,
+                str(found["n"]),
+                f"{found['median_signed']:+.1%}",
+                f"{found['median']:.1%}",
+                f"{found['percentile_90']:.1%}",
+                _share(found["inside_share"]),
+                _target(row.get("target")),
+            ]
+        )
+    return table(cells)
+
+
+def _batches(rows: list[tuple[str, Payload]], _: Gettext) -> list[str]:
+    head = ["", "n", _("in bracket"), _("within one step"), _("false fits"), _("false refusals"), _("target")]
+    cells = [head]
+    for label, row in rows:
+        found, target = row["batches"], row.get("target") or {}
+        aims = [target.get("in_bracket"), target.get("within_one_step")]
+        cells.append(
+            [
+                label,
+                str(found["n"]),
+                _share(found["in_bracket"]),
+                _share(found["within_one_step"]),
+                _share(found["false_fits"]),
+                _share(found["false_refusals"]),
+                " / ".join(NO_DATA if aim is None else f"{aim:.0%}" for aim in aims) if any(aims) else "",
+            ]
+        )
+    return table(cells)
+
+
+def _target(target: Payload | None) -> str:
+    if not target or target["median"] is None:
+        return ""
+    return f"{target['median']:.1%} / {target['percentile_90']:.0%}"
+
+
+def _verdicts(found: Payload, _: Gettext) -> list[str]:
+    return table(
+        [
+            ["", "n", _("wrongly said"), _("target")],
+            [
+                _("ran out of memory, said to fit"),
+                str(found["failed_n"]),
+                _share(found["false_fits"]),
+                f"{found['limit']:.0%}",
+            ],
+            [
+                _("ran, said not to fit"),
+                str(found["ran_n"]),
+                _share(found["false_refusals"]),
+                f"{found['limit']:.0%}",
+            ],
+        ]
+    )
+
+
+def _cases(found: Payload, _: Gettext) -> list[str]:
+    share = found["expressed"] / found["total"] if found["total"] else 0.0
+    lines = [f"{_('cases expressed')}  {found['expressed']:,} / {found['total']:,} ({share:.0%})"]
+    for title, rows in (
+        (_("not expressed"), found["unexpressed"]),
+        (_("figures left out"), found["figures_left_out"]),
+    ):
+        if rows:
+            cells = [[title, "n"], *([row["code"].replace("_", " "), str(row["cases"])] for row in rows)]
+            lines += ["", *table(cells)]
+    if found["faulty"]:
+        cells = [[_("faulty, not counted"), _("why")]]
+        cells += [[row["case"], row["reason"]] for row in found["faulty"]]
+        lines += ["", *table(cells, left=frozenset({0, 1}))]
+    return lines
+
+
+def _worst(answer: Payload, count: int, names: Mapping[str, str], _: Gettext) -> list[str]:
+    lines: list[str] = []
+    for group, name in names.items():
+        rows = [row for row in answer["rows"] if row["group"] == group and not row["faulty"]]
+        rows = sorted(rows, key=lambda row: (-abs(row["error"]), row["case"]))[:count]
+        if rows:
+            cells = [[name, _("figure"), _("measured"), _("predicted"), _("error")]]
+            cells += [
+                [
+                    row["case"],
+                    row["figure"],
+                    _amount(row["measured"], row["unit"]),
+                    _amount(row["predicted"]["expected"], row["unit"]),
+                    f"{row['error']:+.1%}",
+                ]
+                for row in rows
+            ]
+            lines += ["", *table(cells, left=frozenset({0, 1}))]
+    return lines
+
+
+def _amount(value: float, unit: str) -> str:
+    return f"{value:,.0f} {unit}" if unit == "B" else f"{value:.2f} {unit}"
+
+
+def _share(value: float | None) -> str:
+    return NO_DATA if value is None else f"{value:.0%}"

@@ -1,0 +1,78 @@
+"""memory, fit, speed, shortlist: the API's calculations from flags or a file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+from app.commands import question, report
+from app.commands.database import read_settings, trouble
+from app.commands.output import EXIT_INPUT, EXIT_STALE, CommandFailure, language_of, write, write_json
+from app.services import calculator, maintenance
+from app.services.contract import InputFault
+from app.services.texts import say_fault, say_message
+
+Payload = dict[str, Any]
+
+
+def add_commands(commands: Any) -> None:
+    """Register the commands."""
+    for name, text, extra, calculate, show in (
+        ("memory", "memory that a workload needs on each card", (), calculator.memory, report.memory),
+        (
+            "fit",
+            "whether it fits, and what would make it fit",
+            (question.add_card,),
+            calculator.fit,
+            report.fit,
+        ),
+        ("speed", "how fast it runs", (question.add_card,), calculator.speed, report.speed),
+        (
+            "shortlist",
+            "which cards to buy, ranked",
+            (question.add_shortlist,),
+            calculator.shortlist,
+            report.shortlist,
+        ),
+    ):
+        parser = commands.add_parser(name, help=text, description=text)
+        question.add_workload(parser)
+        for add in extra:
+            add(parser)
+        parser.add_argument("--json", action="store_true", help="print the body that the API answers")
+        parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
+        if name == "shortlist":
+            parser.add_argument(
+                "--currency", choices=("CNY", "USD"), default="CNY", help="USD beside the yuan"
+            )
+        parser.set_defaults(run=_runner(calculate, show))
+
+
+def _runner(
+    calculate: Callable[..., Payload], show: Callable[[Payload, str], list[str]]
+) -> Callable[[argparse.Namespace], None]:
+    def run(options: argparse.Namespace) -> None:
+        language = language_of(options.lang)
+        body = question.body_of(options)
+        currency = {"currency": options.currency} if hasattr(options, "currency") else {}
+        with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
+            try:
+                answer = calculate(body, snapshot, _today(), language, **currency)
+            except InputFault as fault:
+                lines = [f"{e.pointer or '/'}: {say_fault(e, language)}" for e in fault.errors]
+                raise CommandFailure("\n".join(lines), EXIT_INPUT) from fault
+            except calculator.StalePrice as stale:
+                raise CommandFailure(say_message(stale.message, language), EXIT_STALE) from stale
+        if options.json:
+            write_json(answer)
+        else:
+            for line in show(answer, language):
+                write(line)
+
+    return run
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()

@@ -1,0 +1,89 @@
+"""migrate, seed, doctor: setting the database up and looking it over."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from app.commands.output import EXIT_DATABASE, EXIT_INPUT, CommandFailure, complain, write, write_json
+from app.services import maintenance
+from app.services.maintenance import DatabaseProblem, SeedFault
+from app.settings import Settings, SettingsProblem, load_settings, unknown_variables
+
+
+def add_commands(commands: Any) -> None:
+    """Register the commands."""
+    for name, text, run in (
+        ("migrate", "bring the database to this version; a used one is backed up first", _migrate),
+        ("seed", "load the data that came with this version; can be repeated", _seed),
+        ("doctor", "say what is wrong with settings, database and data", _doctor),
+    ):
+        parser = commands.add_parser(name, help=text, description=text)
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+        parser.set_defaults(run=run)
+
+
+def read_settings() -> Settings:
+    """The settings of the environment; a wrong one is named, and so is one that nothing reads."""
+    for name in unknown_variables(os.environ):
+        complain(f"{name} is no setting")
+    try:
+        return load_settings()
+    except SettingsProblem as problem:
+        raise CommandFailure(str(problem), EXIT_INPUT) from problem
+
+
+@contextmanager
+def trouble() -> Iterator[None]:
+    """Trouble with the database or the data becomes a sentence and exit code 3."""
+    try:
+        yield
+    except DatabaseProblem as problem:
+        raise CommandFailure(str(problem), EXIT_DATABASE) from problem
+    except SeedFault as fault:
+        raise CommandFailure(f"nothing was loaded\n{fault}", EXIT_DATABASE) from fault
+
+
+def _migrate(options: argparse.Namespace) -> None:
+    with trouble():
+        backup = maintenance.migrate(read_settings().database_url)
+    if options.json:
+        write_json({"backup": backup or None})
+    else:
+        write(f"The database is up to date; backup: {backup}" if backup else "The database is up to date.")
+
+
+def _seed(options: argparse.Namespace) -> None:
+    with trouble():
+        report = maintenance.seed(read_settings().database_url)
+    if options.json:
+        write_json(
+            {
+                "version": report.version,
+                "inserted": report.inserted,
+                "updated": report.updated,
+                "unchanged": report.unchanged,
+                "retired": report.retired,
+            }
+        )
+    else:
+        write(
+            f"Catalogue {report.version}: {report.inserted:,} rows new, {report.updated:,} changed, "
+            f"{report.unchanged:,} as before."
+        )
+
+
+def _doctor(options: argparse.Namespace) -> None:
+    with trouble():
+        body = maintenance.look_over(read_settings().database_url, datetime.now(UTC).date())
+    if options.json:
+        write_json(body)
+        return
+    write(f"Cardworth  {body['engine']}")
+    write(f"Database   {body['database_url']}")
+    write(f"Catalogue  {body['catalog']}: {body['cards']} cards, {body['models']} models")
+    write("Prices     " + ", ".join(f"{kind} {count}" for kind, count in body["prices"].items()))

@@ -1,0 +1,318 @@
+"""Published measurements as questions: what each row asked, what the model answers, and how far it is off."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.core.faults import InputFault
+from app.core.gpu import Benchmark
+from app.core.gpu_table import Floats, GpuTable
+from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.speed.predict import predict
+from app.core.speed.terms import Plans, Shape
+from app.core.units import Number
+from app.core.workload import ENGINES, TOKEN_FAMILIES, Parallelism, Workload, resolve
+
+UNIT_OF_FAMILY = {
+    "vision": "images_per_s",
+    "decoder": "tokens_per_s",
+    "diffusion": "images_per_s",
+    "speech": "realtime_factor",
+}
+HALF = ("fp16", "bf16")
+MAX_CARDS = 8
+MAX_CARDS_PRETRAINING = 1024
+DECODED_TOKENS = 128.0
+"""Tokens written where a decode rate is published without their number."""
+PROMPT_TOKENS = 512.0
+VISION_BATCH = 64.0
+SATURATED_SEQUENCES = 512.0
+"""Sequences in flight where a source reports the greatest load without saying how many."""
+OWN_SOURCE = "own"
+"""Source family of the team's own measurements, and of the question: both run on the team's software."""
+
+_ENGINE_WORDS = (
+    ("llama.cpp", "llama.cpp"),
+    ("tensorrt-llm", "tensorrt-llm"),
+    ("tensorrt", "vendor"),
+    ("vendor", "vendor"),
+    ("vllm", "vllm"),
+    ("sglang", "sglang"),
+    ("tensorflow", "tensorflow"),
+    ("diffusers", "diffusers"),
+    ("faster-whisper", "faster-whisper"),
+    ("hf transformers", "transformers"),
+    ("torch", "pytorch"),
+    ("deepspeed", "pytorch"),
+    ("megatron", "pytorch"),
+    ("nemo", "pytorch"),
+    ("foundry", "pytorch"),
+    ("flagscale", "pytorch"),
+    ("paddle", "paddle"),
+    ("mxnet", "mxnet"),
+    ("caffe2", "caffe2"),
+)
+_GROUPS = {
+    "moe_training": "decoder_training",
+    "decode_moe": "decode",
+    "qlora": "lora",
+}
+"""Classes that share their evidence: one is a special case of the other."""
+
+
+def engine_of(framework: str) -> str:
+    """Engine that a framework text names: one of the contract, or vendor, paddle, mxnet, caffe2; else empty."""
+    text = framework.lower()
+    return next((engine for word, engine in _ENGINE_WORDS if word in text), "")
+
+
+def adapter_of(model_name: str) -> str:
+    """Adapter kind that a model's text names: lora, qlora or empty."""
+    text = model_name.lower()
+    return "qlora" if "qlora" in text else "lora" if "lora" in text else ""
+
+
+def precision_group(precision: str) -> str:
+    """Number formats that run at one speed: fp16 and bf16 are one."""
+    return "half" if precision in HALF else precision
+
+
+def series_of(model: ModelArchitecture) -> str:
+    """Family of models that share their building blocks: the backbone, else the first word of the name."""
+    if model.family == "vision" and model.backbone:
+        return re.match(r"[a-z]*", model.backbone.lower()).group() or model.backbone  # type: ignore[union-attr]
+    found = re.match(r"[a-z]+", (model.id or model.name).lower())
+    return found.group() if found else model.family
+
+
+def source_family(row: Benchmark) -> str:
+    """Repository or site of a row: two logs of one repository are one source."""
+    if row.own:
+        return OWN_SOURCE
+    if row.source is None:
+        return row.id
+    parts = row.source.url.split("/")
+    if len(parts) < 3:
+        return row.source.id
+    return "/".join(parts[2:5]).lower() if parts[2] in ("github.com", "huggingface.co") else parts[2]
+
+
+def group_of(kind: str) -> str:
+    """Class whose measurements speak of a class of `constants.WIDTHS`."""
+    return _GROUPS.get(kind, kind)
+
+
+def model_of_row(row: Benchmark, models: Mapping[str, ModelArchitecture]) -> ModelArchitecture | None:
+    """Architecture of a row: its preset, or a decoder of the usual shape when the row states its parameters."""
+    found = models.get(row.model_id) if row.model_id else None
+    if found is None and row.model_parameters and row.unit == "tokens_per_s":
+        described = architecture_from_fields(
+            {"family": "decoder", "parameters": row.model_parameters, "name": row.model_name}
+        )
+        return replace(described, id=f"~{row.model_name.lower()}")
+    return found
+
+
+def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Parallelism] | None:
+    """The question that a measurement answers; None where the row does not say enough of it."""
+    engine = engine_of(row.framework)
+    pretraining = row.task == "training" and model.family == "decoder"
+    most = MAX_CARDS_PRETRAINING if pretraining else MAX_CARDS
+    if row.flag or not row.precision or not engine or row.gpu_count > most or not row.value > 0:
+        return None
+    if row.unit != UNIT_OF_FAMILY.get(model.family, "samples_per_s"):
+        return None
+    if row.phase in ("server", "interactive"):
+        return None
+    serving = row.task == "inference"
+    adapter = adapter_of(row.model_name)
+    if row.task == "finetune" and model.family == "decoder" and not adapter:
+        return None
+    language = serving and model.family == "decoder"
+    prompt, output = row.input_length, row.output_length
+    if language:
+        if row.phase == "prefill":
+            prompt, output = prompt or row.sequence_length or PROMPT_TOKENS, 1.0
+        elif row.phase == "decode":
+            prompt, output = prompt or 1.0, output or DECODED_TOKENS
+        elif not output:
+            return None
+    length = row.sequence_length or (prompt or 0.0) + (output or 0.0)
+    batch = row.batch_per_gpu or _batch(row, model)
+    if batch is None:
+        return None
+    size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
+    stand_in = "tensorrt-llm" if language else "pytorch"
+    work = Workload(
+        model,
+        task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
+        precision=row.precision,
+        # Published language-model rows give the sequences of the whole system.
+        batch_size=batch if language or not serving else batch * row.gpu_count,
+        sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
+        output_length=output if language else None,
+        image_size=(size, size) if size else None,
+        engine=engine if engine in ENGINES else stand_in,
+        load="saturated" if row.phase == "saturated" else "batch",
+        gradient_checkpointing="act ckpt True" in row.note,
+    )
+    if model.family in TOKEN_FAMILIES and not work.sequence_length:
+        return None
+    try:
+        return resolve(work)[0], plan_of(work, row.gpu_count)
+    except InputFault:
+        return None
+
+
+def plan_of(work: Workload, count: int) -> Parallelism:
+    """The plan that a published row of several cards most likely used."""
+    if work.model.family != "decoder":
+        return Parallelism(data=count)
+    if work.trains:
+        return Parallelism(data=count, zero_stage=3 if count > 1 and work.task == "training" else 0)
+    return Parallelism(pipeline=count) if work.engine == "llama.cpp" else Parallelism(tensor=count)
+
+
+def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:
+    if row.phase in ("prefill", "decode"):
+        return 1.0
+    if row.phase == "saturated":
+        return SATURATED_SEQUENCES
+    if row.task == "training" and model.family == "decoder":
+        return 1.0
+    return VISION_BATCH if model.family == "vision" else None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Measurements that state their question, beside the model's own figure."""
+
+    rows: tuple[Benchmark, ...]
+    kinds: tuple[str, ...]
+    """Class of each, a name of `constants.WIDTHS`."""
+    predicted: Floats
+    log_ratio: Floats
+    """ln(measured / predicted), no measurement having corrected the prediction."""
+    labels: Mapping[str, tuple[str, ...]]
+    """card, precision, engine, model, series, source of each row."""
+    batch: Floats
+    """log2 of the sequences or images per card (language models: per replica)."""
+    length: Floats
+    """log2 of the tokens, or of the pixels, of one sample."""
+    count: Floats
+    """log2 of the cards."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def observe(
+    rows: Iterable[Benchmark],
+    models: Mapping[str, ModelArchitecture],
+    table: GpuTable,
+    position: Mapping[str, int],
+) -> Observed:
+    """Predict every measurement that states its question, one array operation per model and stack.
+
+    Parameters
+    ----------
+    rows: measurements. models: architectures by id. table: the cards. position: row of each card id.
+
+    Returns
+    -------
+    The rows that could be expressed; the others are left out.
+    """
+    groups: dict[tuple[object, ...], list[tuple[Benchmark, Workload, Parallelism]]] = defaultdict(list)
+    for row in rows:
+        model = model_of_row(row, models)
+        if model is None or row.gpu_id not in position:
+            continue
+        question = question_of(row, model)
+        if question is not None:
+            work, plan = question
+            key = (model.id, work.task, work.precision, work.engine, work.load, row.phase)
+            groups[(*key, work.gradient_checkpointing)].append((row, work, plan))
+    parts = [_predicted(found, table, position) for found in groups.values()]
+    return _joined([p for p in parts if p])
+
+
+def features(shape: Shape, family: str, count: Number) -> tuple[Floats, Floats, Floats]:
+    """(batch, length, count) in powers of two, as `Observed` has them."""
+    length = shape.pixels if family in ("vision", "diffusion") else shape.sequence
+    return (
+        np.log2(np.maximum(np.asarray(shape.batch, dtype=np.float64), 1.0)),
+        np.log2(np.maximum(np.asarray(length, dtype=np.float64), 1.0)),
+        np.log2(np.maximum(np.asarray(count, dtype=np.float64), 1.0)),
+    )
+
+
+def local_batch(work: Workload, batch: Number, count: Number) -> Number:
+    """Samples per card where the cards share the batch; language models keep that of the system."""
+    if work.trains or work.model.family == "decoder":
+        return batch
+    return np.divide(batch, count)
+
+
+def _predicted(
+    found: Sequence[tuple[Benchmark, Workload, Parallelism]], table: GpuTable, position: Mapping[str, int]
+) -> list[tuple[Benchmark, str, float, dict[str, str], float, float, float]]:
+    work = found[0][1]
+    shapes = [Shape.of(w) for _, w, _ in found]
+    shape = Shape(*(np.array([getattr(s, n) for s in shapes]) for n in ("batch", "sequence", "output", "pixels")))
+    plans = Plans.of([p for _, _, p in found])
+    cards = table.take([position[r.gpu_id] for r, _, _ in found])
+    terms = predict(work, plans, cards, shape)
+    phase = found[0][0].phase
+    split = phase in ("prefill", "decode") and phase in terms.detail
+    rate = np.broadcast_to(terms.detail[phase] if split else terms.rate, (len(found),))
+    kind = "prefill" if phase == "prefill" else terms.kind
+    count = plans.cards
+    where = features(
+        Shape(local_batch(work, shape.batch, count), shape.sequence, shape.output, shape.pixels),
+        work.model.family,
+        count,
+    )
+    model = work.model
+    common = {"precision": precision_group(work.precision), "model": model.id, "series": series_of(model)}
+    return [
+        (
+            row,
+            kind,
+            float(rate[i]),
+            {
+                **common,
+                "card": row.gpu_id,
+                "engine": engine_of(row.framework),
+                "source": source_family(row),
+            },
+            float(where[0][i]),
+            float(where[1][i]),
+            float(where[2][i]),
+        )
+        for i, (row, _, _) in enumerate(found)
+        if np.isfinite(rate[i]) and rate[i] > 0
+    ]
+
+
+def _joined(
+    parts: Sequence[Sequence[tuple[Benchmark, str, float, dict[str, str], float, float, float]]],
+) -> Observed:
+    flat = [item for part in parts for item in part]
+    predicted = np.array([item[2] for item in flat], dtype=np.float64)
+    measured = np.array([item[0].value for item in flat], dtype=np.float64)
+    names = ("card", "precision", "engine", "model", "series", "source")
+    return Observed(
+        rows=tuple(item[0] for item in flat),
+        kinds=tuple(item[1] for item in flat),
+        predicted=predicted,
+        log_ratio=np.log(measured / predicted) if flat else predicted,
+        labels={name: tuple(item[3][name] for item in flat) for name in names},
+        batch=np.array([item[4] for item in flat], dtype=np.float64),
+        length=np.array([item[5] for item in flat], dtype=np.float64),
+        count=np.array([item[6] for item in flat], dtype=np.float64),
+    )

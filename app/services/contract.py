@@ -1,0 +1,71 @@
+"""Words, ranges and fault types of the contract, for what describes it: schema, forms, flags."""
+
+from __future__ import annotations
+
+from app.catalog.snapshot import Snapshot
+from app.core.estimates import PART_NAMES, Message
+from app.core.faults import FieldError, InputFault
+from app.core.field_values import limits_of
+from app.core.gpu import RATE_FIGURES
+from app.core.model import FAMILIES
+from app.core.options import REJECTION_CODES
+from app.core.precision import FORMATS, KV_FORMATS, WEIGHT_FORMATS
+from app.core.question import (
+    CONDITIONS,
+    DEFAULT_CONDITIONS,
+    FRAMEWORKS,
+    NEEDS,
+    OBJECTIVES,
+    REGIONS,
+    WORK_UNITS,
+    Economics,
+)
+from app.core.workload import (
+    ATTENTION,
+    ENGINES,
+    LOADS,
+    LOGITS,
+    LORA_TARGETS,
+    OPTIMIZERS,
+    PADDING,
+    RANGES,
+    RECIPES,
+    SOFTWARE,
+    TASKS,
+    Range,
+)
+
+__all__ = [
+    "ATTENTION",
+    "CONDITIONS",
+    "DEFAULT_CONDITIONS",
+    "ENGINES",
+    "FAMILIES",
+    "FORMATS",
+    "FRAMEWORKS",
+    "KV_FORMATS",
+    "LOADS",
+    "LOGITS",
+    "LORA_TARGETS",
+    "NEEDS",
+    "OBJECTIVES",
+    "OPTIMIZERS",
+    "PADDING",
+    "PART_NAMES",
+    "RANGES",
+    "RATE_FIGURES",
+    "RECIPES",
+    "REGIONS",
+    "REJECTION_CODES",
+    "SOFTWARE",
+    "TASKS",
+    "WEIGHT_FORMATS",
+    "WORK_UNITS",
+    "Economics",
+    "FieldError",
+    "InputFault",
+    "Message",
+    "Range",
+    "Snapshot",
+    "limits_of",
+]

@@ -1,0 +1,70 @@
+"""Which defaults a request used by saying nothing: they stand in the answer beside those of the core."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from app.core.estimates import Assumption
+from app.core.question import Economics, PriceRules, ShortlistQuestion
+from app.core.workload import TOKEN_FAMILIES, Workload
+
+
+def workload_defaults(data: object, workload: Workload) -> tuple[Assumption, ...]:
+    """Defaults of a workload that the core does not fill itself."""
+    stated = _part(data, "workload")
+    relevant: dict[str, Any] = {"task": workload.task, "batch_size": workload.batch_size}
+    if workload.task in ("lora", "qlora"):
+        relevant |= {"lora_rank": workload.lora_rank, "lora_targets": workload.lora_targets}
+    if workload.trains:
+        relevant["gradient_checkpointing"] = workload.gradient_checkpointing
+        if workload.model.family in TOKEN_FAMILIES:
+            relevant |= {"logits": workload.logits, "padding": workload.padding}
+    elif workload.model.family == "decoder":
+        relevant["load"] = workload.load
+    relevant["software"] = workload.software
+    return tuple(
+        Assumption(name, value, f"default_{name}")
+        for name, value in relevant.items()
+        if stated.get(name) is None
+    )
+
+
+def shortlist_defaults(data: object, question: ShortlistQuestion) -> tuple[Assumption, ...]:
+    """Defaults of the frame around a workload: counts, objective, prices, economics."""
+    used = [
+        Assumption(name, value, f"default_{name}")
+        for name, value in (
+            ("counts", question.counts),
+            ("objective", question.objective),
+            ("limit", question.limit),
+        )
+        if _mapping(data).get(name) is None
+    ]
+    if _part(data, "filters").get("conditions") is None:
+        used.append(Assumption("filters.conditions", question.filters.conditions, "default_conditions"))
+    for part, values in (("price_rules", question.price_rules), ("economics", question.economics)):
+        stated = _part(data, part)
+        used.extend(
+            Assumption(f"{part}.{f.name}", getattr(values, f.name), f"default_{f.name}")
+            for f in fields(values)
+            if stated.get(f.name) is None and getattr(values, f.name) != ""
+        )
+    return tuple(used)
+
+
+def frame_codes() -> tuple[str, ...]:
+    """Codes that `shortlist_defaults` and `workload_defaults` make from names of fields."""
+    names = [f.name for part in (PriceRules, Economics) for f in fields(part)]
+    names += ["counts", "objective", "limit", "conditions", "task", "batch_size", "lora_rank", "lora_targets"]
+    names += ["gradient_checkpointing", "logits", "padding", "load", "software"]
+    return tuple(f"default_{name}" for name in names if name != "tax")
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _part(data: object, name: str) -> Mapping[str, Any]:
+    return _mapping(_mapping(data).get(name))

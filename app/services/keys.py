@@ -1,0 +1,17 @@
+"""Who may call: API keys, made, listed, revoked and checked."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+
+from app.catalog.keys import SCOPES, create_key, list_keys, revoke_key, verify_key
+
+__all__ = ["SCOPES", "allows", "create_key", "list_keys", "revoke_key"]
+
+
+def allows(engine: Engine, secret: str | None, scope: str) -> bool:
+    """Whether a key was sent, is known and not revoked, and has the scope ("read" or "write")."""
+    if not secret:
+        return False
+    key = verify_key(engine, secret)
+    return key is not None and key.allows(scope)

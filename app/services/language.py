@@ -1,0 +1,74 @@
+"""Languages: which one a reader gets, and the translations of every domain in one catalogue."""
+
+from __future__ import annotations
+
+import gettext
+import io
+from functools import lru_cache
+
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+from babel.support import Translations
+
+from app.resources import resource_path
+
+LANGUAGES = ("zh", "en")
+LOCALES = {"zh": "zh_CN", "en": "en"}
+DEFAULT_LANGUAGE = "zh"
+# A header longer than this is no browser's; what lies beyond is not read.
+_HEADER_LIMIT = 500
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def translations(language: str) -> gettext.NullTranslations:
+    """Messages of one language ("zh" or "en"), merged over all domains of its locale folder."""
+    folder = resource_path("locales", LOCALES[language], "LC_MESSAGES")
+    merged: gettext.NullTranslations | None = None
+    for path in sorted(folder.glob("*.po")):
+        with path.open("rb") as file:
+            catalog = read_po(file, locale=LOCALES[language], domain=path.stem)
+        compiled = io.BytesIO()
+        write_mo(compiled, catalog)
+        compiled.seek(0)
+        domain = Translations(fp=compiled, domain="messages")
+        if isinstance(merged, Translations):
+            merged.merge(domain)
+        else:
+            merged = domain
+    return merged if merged is not None else gettext.NullTranslations()
+
+
+def primary_language(tag: str) -> str:
+    """ "zh" of zh-Hans-CN, "en" of en_GB, empty when we have no such language."""
+    primary = tag.strip().replace("_", "-").split("-", 1)[0].lower()
+    return primary if primary in LANGUAGES else ""
+
+
+def negotiate(
+    query: str | None, cookie: str | None, accept_language: str | None, default: str = DEFAULT_LANGUAGE
+) -> str:
+    """The language of an answer: the address says it, else the cookie, else the browser, else the default."""
+    for wanted in (query, cookie):
+        language = primary_language((wanted or "")[:_HEADER_LIMIT])
+        if language:
+            return language
+    best, best_quality = "", 0.0
+    for item in (accept_language or "")[:_HEADER_LIMIT].split(","):
+        tag, *parameters = item.split(";")
+        language = primary_language(tag)
+        quality = _quality(parameters)
+        if language and quality > best_quality:
+            best, best_quality = language, quality
+    return best or primary_language(default) or DEFAULT_LANGUAGE
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            try:
+                number = float(value)
+            except ValueError:
+                return 0.0
+            return number if 0.0 <= number <= 1.0 else 0.0
+    return 1.0

@@ -1,0 +1,104 @@
+"""Setting a database up and looking it over: what the command line and the server's start share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import make_url
+
+from app import __version__
+from app.catalog.db import check_revision, create_engine_from_url, is_empty, upgrade
+from app.catalog.faults import SeedFault
+from app.catalog.problems import DatabaseProblem
+from app.catalog.seed import SeedReport, load_seed
+from app.catalog.snapshot import Snapshot
+from app.services.store import CatalogStore
+
+__all__ = [
+    "DatabaseProblem",
+    "SeedFault",
+    "SeedReport",
+    "database",
+    "look_over",
+    "migrate",
+    "open_catalogue",
+    "open_database",
+    "prepare",
+    "seed",
+]
+
+
+@contextmanager
+def database(url: str) -> Iterator[Engine]:
+    """An engine for the time of one command; DatabaseProblem when the address is of no kind that we know."""
+    engine = create_engine_from_url(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def open_database(url: str) -> Iterator[Engine]:
+    """An engine over a database that must be of this version; DatabaseProblem otherwise."""
+    with database(url) as engine:
+        check_revision(engine)
+        yield engine
+
+
+@contextmanager
+def open_catalogue(url: str) -> Iterator[Snapshot]:
+    """The catalogue of a database that must be of this version; DatabaseProblem otherwise."""
+    with open_database(url) as engine:
+        yield CatalogStore(engine).snapshot()
+
+
+def migrate(url: str) -> str:
+    """Bring a database to this version; the path of the backup made before, empty when none was needed."""
+    saved = upgrade(url)
+    return str(saved) if saved else ""
+
+
+def seed(url: str) -> SeedReport:
+    """Load the data of this version; DatabaseProblem or SeedFault, and nothing is written then."""
+    with open_database(url) as engine:
+        return load_seed(engine)
+
+
+def prepare(url: str, auto_seed: bool) -> None:
+    """Set up an empty database; refuse one of another version before the first request.
+
+    Errors
+    ------
+    DatabaseProblem, whose text names the command to run; SeedFault when the shipped data are at fault.
+    """
+    with database(url) as engine:
+        if auto_seed and is_empty(engine):
+            upgrade(engine)
+        check_revision(engine)
+        try:
+            CatalogStore(engine).snapshot()
+        except DatabaseProblem as problem:
+            # Migrating alone leaves tables without data.
+            if problem.kind != "unseeded" or not auto_seed:
+                raise
+            load_seed(engine)
+
+
+def look_over(url: str, today: date) -> dict[str, Any]:
+    """Versions, sizes and price coverage of an instance; DatabaseProblem when it cannot be used."""
+    with open_catalogue(url) as snapshot:
+        coverage = list(snapshot.price_coverage(today).values())
+        return {
+            "engine": __version__,
+            "database_url": make_url(url).render_as_string(hide_password=True),
+            "catalog": snapshot.version,
+            "cards": len(snapshot.gpus),
+            "models": len(snapshot.models),
+            "benchmarks": len(snapshot.benchmarks),
+            "prices": {kind: coverage.count(kind) for kind in sorted(set(coverage))},
+        }

@@ -1,0 +1,41 @@
+"""What calculations need of a snapshot in the core's own shape, made once per catalogue version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from app.catalog.presets import Availability
+from app.catalog.snapshot import Snapshot
+from app.core.gpu_table import GpuTable
+from app.core.speed import BenchmarkIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Columns and measurements of one catalogue version."""
+
+    table: GpuTable
+    benchmarks: BenchmarkIndex
+
+
+@lru_cache(maxsize=2)
+def prepared(snapshot: Snapshot) -> Prepared:
+    """The core's view of a snapshot. Two are kept: the current one, and one that is just being replaced."""
+    return Prepared(
+        table=GpuTable.from_gpus(snapshot.gpus),
+        benchmarks=BenchmarkIndex(snapshot.benchmarks),
+    )
+
+
+@lru_cache(maxsize=16)
+def availability(snapshot: Snapshot, as_of: date) -> Mapping[tuple[str, str], tuple[Availability, ...]]:
+    """Statements about buying a card in a region that were in force on a day, the newest first."""
+    day = as_of.isoformat()
+    # ISO texts of a month or a year compare as their first day, which is when such a statement begins.
+    known = {
+        key: tuple(fact for fact in facts if fact.from_on <= day) for key, facts in snapshot.available.items()
+    }
+    return {key: facts for key, facts in known.items() if facts}

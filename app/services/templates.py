@@ -1,0 +1,278 @@
+"""English source texts of every message, by code. The catalogue `texts` holds the translations."""
+
+from __future__ import annotations
+
+
+def N_(text: str) -> str:
+    """Mark a text for extraction; it is translated where it is said."""
+    return text
+
+
+TEMPLATES: dict[str, str] = {
+    # Faults of a field
+    "required": N_("This field is required."),
+    "unknown_field": N_("There is no such field."),
+    "unknown_value": N_("{value} is not one of the accepted values: {allowed}."),
+    "not_an_object": N_("This must be a JSON object."),
+    "not_a_number": N_("This must be a number."),
+    "not_an_integer": N_("This must be a whole number."),
+    "not_whole": N_("This must be a whole number."),
+    "not_finite": N_("This must be a finite number."),
+    "not_a_boolean": N_("This must be true or false."),
+    "not_a_flag": N_("This must be true or false."),
+    "not_a_text": N_("This must be text."),
+    "not_plain_text": N_("Control characters are not accepted."),
+    "not_a_list": N_("This must be a list."),
+    "empty_list": N_("The list must hold at least one value."),
+    "list_length": N_("The list must hold {expected} values."),
+    "too_long": N_("This is longer than {limit} characters or items."),
+    "too_many": N_("The list holds more than {limit} items."),
+    "out_of_range": N_("The value must be between {low} and {high}."),
+    "too_small": N_("The value must be at least {limit}."),
+    "too_large": N_("The value must be at most {limit}."),
+    "not_valid": N_("The value is not valid."),
+    "not_json": N_("This is not readable as JSON."),
+    "not_a_date": N_("This must be a date such as 2026-11-30."),
+    "not_a_version": N_("This must be a version number such as 550.54."),
+    "not_an_image_size": N_("Give one size in pixels, or height and width."),
+    "not_a_price_line": N_("“{value}” is not a card and a price, such as rtx3090=6500."),
+    "named_twice": N_("{value} is named twice."),
+    "unknown_gpu": N_("The catalogue has no card named {value}."),
+    "unknown_model": N_("The catalogue has no model named {value}."),
+    "ambiguous_name": N_("{value} may mean any of these: {candidates}. Name one of them."),
+    "unknown_cursor": N_("No page gave this cursor; start again without it."),
+    "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
+    "model_missing": N_("Say which model: a preset, a config or a family."),
+    "model_kinds": N_("Give only one of preset, config and family."),
+    "config_too_complex": N_(
+        "The config is nested deeper than {depth} levels, holds more than {limit} values or absurd numbers."
+    ),
+    "too_many_cards": N_("The plan needs {cards} cards; at most {limit} are computed."),
+    "plan_needs_one_count": N_("Sharing is stated without degrees: name one count of cards, or the degrees."),
+    "plan_does_not_match_count": N_(
+        "The plan is for {cards} cards (data × tensor × pipeline), not for {count}."
+    ),
+    "tensor_does_not_divide_heads": N_("{heads} attention heads cannot be split over {tensor} cards."),
+    "pipeline_exceeds_layers": N_("{layers} layers cannot make {pipeline} pipeline stages."),
+    "expert_exceeds_experts": N_("{experts} experts cannot be spread over {expert} cards."),
+    "sequence_length_required": N_("Training a token model needs its sequence length."),
+    "output_longer_than_sequence": N_(
+        "The output cannot be longer than the sequence that holds it ({limit} tokens)."
+    ),
+    "precision_cannot_train": N_("Weights in {value} cannot be trained."),
+    "task_needs_transformer": N_("{value} needs a transformer with known layers."),
+    "work_unit_does_not_match": N_("Work in {unit} cannot be set against a speed in {speed}."),
+    # Problems of the API
+    "invalid_input_title": N_("The request is not valid"),
+    "fields_at_fault": N_("{count} fields need attention."),
+    "not_found_title": N_("Not found"),
+    "not_found": N_("There is no such thing, or it has been withdrawn."),
+    "api_key_required_title": N_("An API key is needed"),
+    "api_key_required": N_("Send a valid key in the header X-Api-Key."),
+    "stale_price_title": N_("Only a stale price is left"),
+    "stale_price_needed": N_(
+        "The newest price of {gpus} is older than {days} days, and the request refuses stale "
+        "prices. Record a newer price or a quote."
+    ),
+    "too_many_requests_title": N_("Too many requests"),
+    "too_many_requests": N_("This address has used up its calls. Try again in {seconds} s."),
+    # Why a default was taken
+    "default_task": N_("Not stated; inference is taken."),
+    "default_batch_size": N_("Not stated; one at a time is taken."),
+    "default_precision": N_("Not stated; BF16 is the usual type."),
+    "native_precision": N_("Not stated; the model is published in this type."),
+    "qlora_needs_quantized_weights": N_(
+        "QLoRA keeps the base weights at 4 bits; NF4 is what it was published with."
+    ),
+    "default_engine": N_("Not stated; the usual engine for this family and format."),
+    "default_optimizer": N_("Not stated; the usual optimizer for this family."),
+    "default_recipe": N_("Not stated; the usual recipe for this type."),
+    "default_attention": N_("Not stated; what the framework uses by itself."),
+    "default_sequence_length": N_("Not stated; 2,048 tokens are taken."),
+    "default_output_length": N_("Not stated; a quarter of the sequence, at most 512 tokens."),
+    "default_source_length": N_("Not stated; as long as the output."),
+    "default_image_size": N_("Not stated; the size the model is published with."),
+    "default_kv_precision": N_("Not stated; the cache is kept in the compute type."),
+    "dimensions_from_family_pattern": N_(
+        "Only the size is known: dimensions follow the family's pattern, and the interval is wider."
+    ),
+    "default_lora_rank": N_("Not stated; rank 16 is usual."),
+    "default_lora_targets": N_("Not stated; adapters on all linear layers."),
+    "default_gradient_checkpointing": N_("Not stated; activations are kept, not recomputed."),
+    "default_logits": N_("Not stated; logits of the whole batch are held at once."),
+    "default_padding": N_("Not stated; sequences are padded to the stated length."),
+    "default_load": N_("Not stated; the stated batch runs together."),
+    "default_software": N_("Not stated; usual software of its time."),
+    "default_denoising_steps": N_("Not stated; the usual number of denoising steps of such a model."),
+    "default_tokens_per_window": N_("Not stated; the usual number of tokens written per window of audio."),
+    "default_count": N_("Not stated; one card is taken."),
+    "default_counts": N_("Not stated; 1, 2, 4 and 8 cards are tried."),
+    "default_objective": N_("Not stated; lowest total cost is sought."),
+    "default_limit": N_("Not stated; ten options are listed."),
+    "default_conditions": N_("Not stated; modified cards are listed only when asked for."),
+    "default_max_age_days": N_("Not stated; older prices are marked stale."),
+    "default_refuse_stale": N_("Not stated; stale prices count and are marked."),
+    "default_region": N_("Not stated; prices of mainland China come first."),
+    "default_months": N_("Not stated; a usual depreciation period."),
+    "default_hours_per_month": N_("Not stated; a whole month."),
+    "default_electricity_cny_per_kwh": N_("Not stated; a usual commercial tariff in yuan per kWh."),
+    "default_pue": N_("Not stated; a usual machine room."),
+    "default_utilisation": N_("Not stated; the cards work this share of the time."),
+    "default_residual": N_("Not stated; share of the purchase price left at the end."),
+    "default_host_cny_per_gpu": N_("Not stated; share of a server for each card."),
+    # Cards, frameworks, prices
+    "driver_too_old": N_("{framework} {version} needs driver {needed} or newer, not {driver}."),
+    "framework_jit_only": N_(
+        "{framework} {version} has no compiled code for {gpu}: it is compiled at start, and "
+        "failures are reported."
+    ),
+    "framework_lacks_capability": N_(
+        "{framework} {version} has no code for compute capability {capability} ({gpu})."
+    ),
+    "framework_no_windows_gpu": N_("{framework} {version} does not use the GPU on native Windows; use WSL2."),
+    "framework_not_on_vendor": N_("{framework} {version} has no build for {gpu}."),
+    "framework_support_unknown": N_("Whether {framework} {version} supports {gpu} is not known."),
+    "framework_unknown": N_("Nothing is known of {framework}."),
+    "framework_vendor_build": N_("{gpu} needs the vendor's own build of {framework}."),
+    "framework_version_unknown": N_("Nothing is known of {framework} {version}; known are {known}."),
+    "ecc_optional": N_("ECC on {gpu} is optional: it has to be switched on, and takes memory and bandwidth."),
+    "rejected_feature": N_("{gpu} has no {feature}."),
+    "rejected_region": N_("{gpu} may not be sold to {region}."),
+    "rejected_vendor": N_("Cards of {vendor} are not asked for."),
+    "rejected_rate_unknown": N_("No trusted compute rate or bandwidth of {gpu} is known."),
+    "rejected_precision": N_("{gpu} has no {precision}."),
+    "price_held": N_("Held for confirmation."),
+    "price_undated": N_("Without a date: cannot rank."),
+    "price_superseded": N_("Replaced by a correction."),
+    "price_no_rate": N_("No exchange rate for its day is known."),
+    "price_likely_server_price": N_("Most likely the price of a whole 8-card server."),
+    "price_far_from_history": N_("Too far from the card's own price history."),
+    # Why an option stands where it does
+    "first_by_total_cost": N_(
+        "Lowest total cost of all that pass, {total_cny}; {next} costs {lead_percent} more."
+    ),
+    "first_by_purchase": N_(
+        "Lowest purchase of all that pass, {purchase_cny}; {next} costs {lead_percent} more."
+    ),
+    "first_by_tflops_per_yuan": N_(
+        "Most sustained TFLOPS per 1000 yuan of all that pass, {tflops_per_1000_cny}; next is {next}."
+    ),
+    "first_by_speed": N_("Fastest of all that pass, {speed}\u00a0{speed_unit}; next is {next}."),
+    "first_by_power": N_("Lowest power of all that pass, {power_w}; next is {next}."),
+    "only_one_by_total_cost": N_("The only option that passes; it costs {total_cny} in all."),
+    "only_one_by_purchase": N_("The only option that passes; it costs {purchase_cny} to buy."),
+    "only_one_by_tflops_per_yuan": N_(
+        "The only option that passes, at {tflops_per_1000_cny} sustained TFLOPS per 1000 yuan."
+    ),
+    "only_one_by_speed": N_("The only option that passes, at {speed}\u00a0{speed_unit}."),
+    "only_one_by_power": N_("The only option that passes; it draws {power_w}."),
+    "behind_first_by_total_cost": N_("Costs {behind_percent} more in all than {first}."),
+    "behind_first_by_purchase": N_("Costs {behind_percent} more to buy than {first}."),
+    "behind_first_by_tflops_per_yuan": N_(
+        "{behind_percent} fewer sustained TFLOPS per 1000 yuan than {first}."
+    ),
+    "behind_first_by_speed": N_("{behind_percent} slower than {first}."),
+    "behind_first_by_power": N_("Draws {behind_percent} more power than {first}."),
+    "faster_than_first": N_("{percent} faster than {first}."),
+    "slower_than_first": N_("{percent} slower than {first}."),
+    "on_pareto_front": N_("No other option is both cheaper and faster."),
+    # What to mind about an option
+    "availability_remark": N_("Since {since}, for {region}: {statement}"),
+    "power_assumed": N_("Its power is not published; the cost of energy rests on an assumed figure."),
+    "tight": N_("Tight: the expected need leaves {margin_gib}, the high estimate does not fit."),
+    "price_stale": N_("The price is stale: observed {observed_on}."),
+    "price_ageing": N_("The price is ageing: observed {observed_on}, {age_days} days ago."),
+    "price_converted": N_(
+        "The price is converted from {currency} at {rate}; import duty and tax are not in it."
+    ),
+    "price_is_launch_price": N_("Only the launch price of {observed_on} is known."),
+    "price_variant_assumed": N_("The source does not say which variant of the card its price is for."),
+    "price_is_of_server": N_("The price is of a whole 8-card server, host included: {amount_cny}."),
+    "modded_without_warranty": N_("Modified card, without the maker's warranty."),
+    "runs_as_fp16": N_("The card has no {precision}; computed as FP16."),
+    "precision_falls_back": N_("The card has no {precision} rate; the products run at 16 bits."),
+    # Why a card is not on the list
+    "rejected_memory": N_("Needs {need_gib} on each card, {usable_gib} are usable: {shortfall_gib} short."),
+    "rejected_memory_unknown": N_("Its usable memory is not known."),
+    "rejected_budget": N_("With host it costs {needed}, {over} above the budget."),
+    "rejected_power": N_("Draws {power_w}, above the limit of {limit_w}."),
+    "rejected_count": N_("{count} cards are more than the limit."),
+    "rejected_unpriced": N_("No price that may count is known in the conditions asked for."),
+    "rejected_stale_price": N_(
+        "Its newest price is of {observed_on}, {age_days} days ago, and stale prices are refused."
+    ),
+    "rejected_deadline": N_("The work takes {work_hours}\u00a0h, longer than {deadline_hours}\u00a0h."),
+    # What would change it
+    "remedy_flash_attention": N_("Use flash attention."),
+    "remedy_kv_fp8": N_("Keep the KV cache in FP8."),
+    "remedy_kv_q8_0": N_("Keep the KV cache in Q8_0."),
+    "remedy_quantized_weights": N_("Use weights in {precision}."),
+    "remedy_chunked_logits": N_("Compute the loss in chunks, without all logits at once."),
+    "remedy_mixed_precision": N_("Train in mixed precision (BF16)."),
+    "remedy_gradient_checkpointing": N_(
+        "Recompute activations (gradient checkpointing); about a quarter slower."
+    ),
+    "remedy_optimizer_8bit": N_("Use AdamW with 8-bit states."),
+    "remedy_lora": N_("Train adapters (LoRA) instead of all weights."),
+    "remedy_qlora": N_("Train adapters over 4-bit weights (QLoRA)."),
+    "remedy_more_cards": N_("Share the work over {cards} cards."),
+    "remedy_smaller_batch": N_("Take a batch of {batch_size}."),
+    "remedy_smaller_batch_accumulated": N_(
+        "Take a batch of {batch_size} and accumulate {gradient_accumulation} steps."
+    ),
+    "remedy_combined": N_("Several changes together: {changes}."),
+    "remedy_use_fp16": N_("Ask for FP16 in place of {precision}."),
+    "remedy_change_engine": N_("Use {to} instead."),
+    "remedy_vendor": N_("Allow this vendor."),
+    "remedy_region": N_("Leave the region out."),
+    "remedy_framework": N_("Leave the framework out, or ask for another version."),
+    "remedy_os": N_("Run it on Linux."),
+    "remedy_feature": N_("Do without this feature."),
+    "remedy_count": N_("Allow {count} cards."),
+    "remedy_power": N_("Allow {power_w}."),
+    "remedy_budget": N_("Raise the budget to {needed}."),
+    "remedy_deadline": N_("Allow {work_hours}\u00a0h."),
+    "remedy_stale_price": N_("Accept stale prices, or record a newer one."),
+    "remedy_unpriced": N_("Give your own price for {gpu}."),
+    # Advice beside the list
+    "vram_tier": N_("Memory class for one card: {tier}."),
+    "vram_tier_several": N_("No single card holds it: about {cards} cards of 80 GB."),
+    "class_data_centre": N_("{yes} of the four questions are answered yes ({answers}): data-centre cards."),
+    "class_multi_gpu_or_data_centre": N_(
+        "Needs {need_gib}, which does not fit one card of {card_gib}: several cards, or a data-centre card."
+    ),
+    "class_single_card": N_("A single consumer or workstation card is enough: {need_gib}."),
+    "tenants_need_partitions": N_(
+        "Several tenants: a card with MIG parts them in hardware; otherwise give each its own card."
+    ),
+    "sla_needs_spare_node": N_(
+        "A strict service level comes from a spare: at least {nodes} hosts, not a dearer card."
+    ),
+    "sla_needs_redundancy": N_(
+        "A strict service level comes from a spare: at least {nodes} hosts, not a dearer card."
+    ),
+    "low_utilisation": N_("The cards would work only {utilisation} of the time: compare with renting."),
+    "power_supply": N_("Power supply: at least {minimum_w}, better {advised_w}."),
+    "used_age": N_("Age {years} years since launch."),
+    "used_age_unknown": N_("The age of the card is not known."),
+    "used_private_use": N_("Ask for proof of private use."),
+    "used_box_and_invoice": N_("Ask for box and invoice."),
+    "used_mining": N_("Ask whether it was used for mining."),
+    "used_warranty": N_("Ask how much warranty is left."),
+    "used_stress_test": N_("Run a stress test before paying."),
+    # Models
+    "framework_needs_older_release": N_(
+        "The newest {framework} does not run on {gpu}; release {version} does."
+    ),
+    "config_too_deep": N_("The config is nested deeper than {limit} levels."),
+    "config_too_large": N_("The config holds more than {limit} values."),
+    "unknown_model_type": N_("The model type is not known; it is read as a Llama-like decoder."),
+    "vision_tower_not_counted": N_("The vision tower is not in the parameter count."),
+    "parameters_differ": N_(
+        "The stated size differs from the dimensions by more than 10 %; the stated size counts."
+    ),
+    "gpu_memory_unknown": N_("The memory of {gpu} is not known."),
+    "speed_unknown": N_("No trusted rate of {gpu} in {precision} is known."),
+    "work_required_by_deadline": N_("A deadline needs the amount of work."),
+    "budget_not_converted": N_("The budget must be in yuan here."),
+}

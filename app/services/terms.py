@@ -1,0 +1,141 @@
+"""Words of the contract as a reader sees them inside a sentence (translation context "term")."""
+
+from __future__ import annotations
+
+from app.core.precision import FORMATS
+
+
+def _precision_name(name: str) -> str:
+    return name.upper().replace("GGUF-", "GGUF ")
+
+
+TERMS: dict[str, dict[str, str]] = {
+    "boolean": {"yes": "yes", "no": "no"},
+    "condition": {"new": "new", "used": "used", "refurbished": "refurbished", "modded": "modified"},
+    "bound": {
+        "compute": "compute",
+        "bandwidth": "memory bandwidth",
+        "communication": "communication between cards",
+        "launch": "launch overhead",
+        "feeding": "data feeding",
+    },
+    "basis": {
+        "exact": "exact",
+        "measured": "measured",
+        "calibrated": "calibrated",
+        "derived": "derived",
+        "assumed": "assumed",
+    },
+    "unit": {
+        "tokens_per_s": "tokens/s",
+        "images_per_s": "images/s",
+        "samples_per_s": "samples/s",
+        "realtime_factor": "times real time",
+        "million_tokens": "million tokens",
+        "thousand_samples": "thousand samples",
+        "thousand_images": "thousand images",
+        "hour_of_audio": "hour of audio",
+        "tokens": "tokens",
+        "samples": "samples",
+        "images": "images",
+        "epochs": "epochs",
+        "hours": "hours",
+    },
+    "task": {
+        "inference": "inference",
+        "training": "training",
+        "lora": "LoRA",
+        "qlora": "QLoRA",
+    },
+    "objective": {
+        "total_cost": "total cost",
+        "purchase": "purchase price",
+        "tflops_per_yuan": "sustained TFLOPS per yuan",
+        "speed": "speed",
+        "power": "power",
+    },
+    "need": {"ecc": "ECC memory", "mig": "MIG", "nvlink": "NVLink"},
+    "os": {"linux": "Linux", "windows": "Windows", "wsl2": "WSL2", "macos": "macOS"},
+    "tax": {"included": "tax included", "excluded": "tax excluded", "unknown": "tax unknown"},
+    "region": {
+        "CN": "mainland China",
+        "US": "the United States",
+        "HK": "Hong Kong",
+        "TW": "Taiwan",
+        "EU": "the European Union",
+        "global": "worldwide",
+    },
+    "phase": {
+        "training": "training",
+        "prefill": "prefill",
+        "decode": "decode",
+        "whole_run": "whole run",
+        "forward": "forward pass",
+    },
+    "family": {
+        "decoder": "language model",
+        "encoder": "text encoder",
+        "encoder-decoder": "encoder-decoder",
+        "vision": "vision model",
+        "diffusion": "image generator",
+        "speech": "speech model",
+    },
+    "tier": {
+        "8": "8 GB",
+        "12-16": "12–16 GB",
+        "24": "24 GB",
+        "32-48": "32–48 GB",
+        "48": "48 GB",
+        "80": "80 GB",
+        "80-96": "80–96 GB",
+        "96-141": "96–141 GB",
+        "141-192": "141–192 GB",
+        "several": "several cards",
+    },
+    "question": {
+        "parameters_over_10b": "over 10 billion parameters",
+        "run_over_24h": "runs over 24 hours",
+        "tenants": "several tenants",
+        "strict_sla": "strict service level",
+    },
+    "feature": {"ecc": "ECC memory", "mig": "MIG", "nvlink": "NVLink"},
+    "part": {
+        "weights": "weights",
+        "gradients": "gradients",
+        "optimizer": "optimizer states",
+        "activations": "activations",
+        "logits": "logits",
+        "kv_cache": "KV cache",
+        "adapter": "adapter",
+        "engine": "engine",
+        "context": "CUDA context",
+        "communication": "communication buffers",
+        "fragmentation": "fragmentation",
+    },
+    "precision": {name: _precision_name(name) for name in FORMATS},
+}
+
+TERM_OF_PARAMETER: dict[str, str] = {
+    "condition": "condition",
+    "conditions": "condition",
+    "bound": "bound",
+    "basis": "basis",
+    "unit": "unit",
+    "task": "task",
+    "objective": "objective",
+    "need": "need",
+    "needs": "need",
+    "os": "os",
+    "tax": "tax",
+    "region": "region",
+    "regions": "region",
+    "phase": "phase",
+    "family": "family",
+    "tier": "tier",
+    "answers": "question",
+    "feature": "feature",
+    "speed_unit": "unit",
+    "precision": "precision",
+    "kv_precision": "precision",
+    "compute_type": "precision",
+}

@@ -1,0 +1,176 @@
+"""Says messages and faults in a language: a code finds its English template and its translation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from string import Formatter
+from typing import Any, TypeGuard
+
+from app.core.estimates import Message
+from app.core.faults import FieldError
+from app.services import figures
+from app.services.language import translations
+from app.services.templates import TEMPLATES
+from app.services.terms import TERM_OF_PARAMETER, TERMS
+
+UNKNOWN = "…"
+_SEPARATOR = {"zh": "、", "en": ", "}
+_LIST_SHOWN = 12
+_UNGROUPED = frozenset({"year", "seed"})
+_YUAN = frozenset({"amount", "needed", "over"})
+_LABELS = frozenset({"first", "next", "winner"})
+_CONDITION = re.compile(r"(.+) \((new|used|refurbished|modded)\)")
+_FRACTIONS = frozenset({"utilisation", "threshold"})
+
+
+# A ranked answer has some three hundred messages in eighty kilobytes of figures: these need not be searched.
+_WITHOUT_MESSAGES = frozenset(
+    {
+        "memory",
+        "speed",
+        "cost",
+        "price",
+        "metrics",
+        "plan",
+        "gpu",
+        "fit",
+        "change",
+        "question",
+        "versions",
+        "figures",
+    }
+)
+
+
+class _Parameters(dict[str, str]):
+    def __missing__(self, key: str) -> str:
+        return UNKNOWN
+
+
+def say_message(message: Message, language: str) -> str:
+    """The sentence of a message."""
+    return say_code(message.code, message.params, language)
+
+
+def say_fault(fault: FieldError, language: str) -> str:
+    """The sentence of a fault, without its pointer."""
+    return say_code(fault.code, fault.params, language)
+
+
+def say_code(code: str, params: Mapping[str, Any], language: str) -> str:
+    """The sentence of a code with its parameters put in."""
+    text, names = _sentence(code, language)
+    if not names:
+        return text
+    return text.format_map(
+        _Parameters({name: _shown(name, params[name], language) for name in names if name in params})
+    )
+
+
+@lru_cache(maxsize=4096)
+def _sentence(code: str, language: str) -> tuple[str, tuple[str, ...]]:
+    """The translated template of a code and the parameters that it shows."""
+    template = TEMPLATES.get(code)
+    if template is None:
+        return code.replace("_", " "), ()
+    text = translations(language).gettext(template)
+    return text, tuple({name for _, name, _, _ in Formatter().parse(text) if name})
+
+
+def term(kind: str, value: str, language: str) -> str:
+    """A word of the contract, such as the condition "used", in a language; unknown words stay as they are."""
+    word = TERMS.get(kind, {}).get(value)
+    return value if word is None else translations(language).pgettext("term", word)
+
+
+def say(payload: Any, language: str) -> Any:
+    """A copy of a canonical payload with its messages said.
+
+    A message under `why` or in a list leaves its code beside the text (`why_code`, `reason_codes`); in
+    `flags` each becomes {code, text}. Parts that never hold a message are shared with the original.
+    """
+    if isinstance(payload, list):
+        return [say(item, language) for item in payload]
+    if not isinstance(payload, dict):
+        return payload
+    said: dict[str, Any] = {}
+    for key, value in payload.items():
+        if key in _WITHOUT_MESSAGES or not isinstance(value, list | dict):
+            said[key] = _label(value, language) if key == "winner" and value else value
+        elif is_message(value):
+            said[key] = say_code(value["code"], value["params"], language)
+            if key != "text":
+                said[f"{key}_code"] = value["code"]
+        elif isinstance(value, list) and value and all(is_message(v) for v in value):
+            texts = [say_code(v["code"], v["params"], language) for v in value]
+            if key == "flags":
+                said[key] = [{"code": v["code"], "text": t} for v, t in zip(value, texts, strict=True)]
+            else:
+                said[key] = texts
+                said[f"{key.removesuffix('s')}_codes"] = [v["code"] for v in value]
+        else:
+            said[key] = say(value, language)
+    return said
+
+
+def is_message(value: Any) -> TypeGuard[dict[str, Any]]:
+    """Whether a part of a payload is a message that is still to be said."""
+    return isinstance(value, dict) and value.keys() == {"code", "params"}
+
+
+_NUMBERS: tuple[tuple[str, Callable[[float, str], str]], ...] = (
+    ("_per_1000_cny", figures.format_per_yuan),
+    ("_gib", figures.format_gib),
+    ("_cny", lambda v, lang: figures.format_money(v, "CNY", lang)),
+    ("_usd", lambda v, lang: figures.format_money(v, "USD", lang)),
+    ("_gb_s", lambda v, lang: figures.format_quantity(v, "GB/s", 0, lang)),
+    ("_tflops", lambda v, lang: figures.format_quantity(v, "TFLOPS", 1, lang)),
+    ("_w", lambda v, lang: figures.format_quantity(v, "W", 0, lang)),
+    ("_percent", lambda v, lang: figures.format_percent(v / 100, lang)),
+    ("_share", figures.format_percent),
+    ("_fraction", figures.format_percent),
+    ("_parameters", figures.format_parameters),
+)
+
+
+def _shown(name: str, value: Any, language: str) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, Message):
+        return say_message(value, language)
+    if is_message(value):
+        return say_code(value["code"], value["params"], language)
+    if isinstance(value, bool):
+        return term("boolean", "yes" if value else "no", language)
+    if isinstance(value, list | tuple):
+        items = [_shown(name, v, language) for v in value[:_LIST_SHOWN]]
+        if len(value) > _LIST_SHOWN:
+            items.append(UNKNOWN)
+        return _SEPARATOR[language].join(items)
+    if isinstance(value, int | float) or hasattr(value, "__float__"):
+        return _number(name, float(value), language)
+    if name in _LABELS:
+        return _label(str(value), language)
+    kind = TERM_OF_PARAMETER.get(name)
+    return str(value) if kind is None else term(kind, str(value), language)
+
+
+def _label(text: str, language: str) -> str:
+    """The label of an option with its condition in the reader's language: 2 × RTX 4090 (used)."""
+    match = _CONDITION.fullmatch(text)
+    return text if match is None else f"{match[1]} ({term('condition', match[2], language)})"
+
+
+def _number(name: str, value: float, language: str) -> str:
+    if name in _UNGROUPED:
+        return f"{value:.0f}"
+    if name in _YUAN:
+        return figures.format_money(value, "CNY", language)
+    if name in _FRACTIONS:
+        return figures.format_percent(value, language)
+    for suffix, show in _NUMBERS:
+        if name.endswith(suffix) or name == suffix[1:]:
+            return show(value, language)
+    return figures.format_plain(value, language)

@@ -1,0 +1,209 @@
+"""The command line: what it prints, in which language, with which exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.cli import build_parser, main
+from app.commands.output import table
+
+FLAGS = "--model llama-3.1-8b --precision bf16 --batch 16 --sequence 8192 --as-of 2026-11-30".split()
+BERT = "--model bert-large-uncased --task training --precision fp32 --batch 32 --sequence 128".split()
+
+
+@pytest.fixture
+def seeded(seeded_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "cardworth.db"
+    shutil.copyfile(seeded_database, path)
+    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{path}")
+    return path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(arguments)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def test_only_commands_that_exist_are_listed() -> None:
+    text = build_parser().format_help()
+    for name in ("serve", "memory", "fit", "speed", "shortlist", "seed", "migrate", "doctor"):
+        assert re.search(rf"^    {name}\b", text, re.MULTILINE)
+
+
+@pytest.mark.usefixtures("seeded")
+def test_memory_in_both_languages(capsys: pytest.CaptureFixture[str]) -> None:
+    status, english, _ = run(capsys, "memory", *FLAGS, "--lang", "en")
+    assert status == 0
+    assert "KV cache" in english and "16.00" in english and "14.96" in english
+    _, chinese, _ = run(capsys, "memory", *FLAGS, "--lang", "zh")
+    assert "KV 缓存" in chinese and "每卡需要" in chinese
+
+
+@pytest.mark.usefixtures("seeded")
+def test_fit_names_verdict_margin_and_remedies(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed, _ = run(capsys, "fit", *FLAGS, "--gpu", "RTX 4090", "--lang", "en")
+    assert status == 0
+    assert "1 × RTX 4090" in printed and "does not fit" in printed
+    assert "What would make it fit" in printed and "Take a batch of" in printed
+
+
+@pytest.mark.usefixtures("seeded")
+def test_speed_has_interval_bound_and_basis(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed, _ = run(capsys, "speed", *BERT, "--gpu", "rtx3090", "--lang", "en")
+    assert status == 0
+    assert "samples/s" in printed and "bound by" in printed and "basis" in printed
+
+
+@pytest.mark.usefixtures("seeded")
+def test_shortlist_is_an_aligned_table_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed, _ = run(capsys, "shortlist", *FLAGS, "--limit", "3", "--lang", "en")
+    assert status == 0
+    assert "Lowest total cost" in printed and "Not on the list" in printed
+    assert "prices as of 2026-11-30" in printed
+    _, dollars, _ = run(capsys, "shortlist", *FLAGS, "--limit", "3", "--lang", "en", "--currency", "USD")
+    assert "US$" in dollars
+
+
+@pytest.mark.usefixtures("seeded")
+def test_a_config_file_can_be_the_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "config.json"
+    config = {
+        "model_type": "llama",
+        "num_hidden_layers": 32,
+        "hidden_size": 4096,
+        "intermediate_size": 11008,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 32,
+        "vocab_size": 32000,
+        "tie_word_embeddings": False,
+    }
+    path.write_text(json.dumps(config), encoding="utf-8")
+    status, printed, _ = run(capsys, "memory", "--config", str(path), "--precision", "bf16", "--json")
+    assert status == 0
+    weights = next(p for p in json.loads(printed)["memory"]["parts"] if p["part"] == "weights")
+    # 6,738,415,616 parameters x 2 bytes
+    assert weights["gib"] == pytest.approx(6_738_415_616 * 2 / 1024**3, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pointer"),
+    [
+        (["memory", "--model", "llama-99"], "/workload/model/preset"),
+        (["memory", *BERT[:-2]], "/workload/sequence_length"),
+        (["fit", *FLAGS], "/gpu"),
+        (["shortlist", *FLAGS, "--objective", "best"], "/objective"),
+    ],
+)
+@pytest.mark.usefixtures("seeded")
+def test_a_fault_of_the_question_is_named_and_exits_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], pointer: str
+) -> None:
+    status, printed, complaint = run(capsys, *arguments, "--lang", "en")
+    assert (status, printed) == (2, "")
+    assert pointer in complaint
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [("--parameters", "seven"), ("--request", "nothing.json"), ("--config", "nothing.json")],
+)
+@pytest.mark.usefixtures("seeded")
+def test_a_flag_that_cannot_be_read_exits_2(
+    capsys: pytest.CaptureFixture[str], flag: str, value: str
+) -> None:
+    status, _, complaint = run(capsys, "memory", flag, value)
+    assert status == 2 and value in complaint
+
+
+@pytest.mark.usefixtures("seeded")
+def test_a_request_that_is_no_json_object_exits_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "question.json"
+    for content in ("{", "[1]", "[" * 100_000):
+        path.write_text(content, encoding="utf-8")
+        assert run(capsys, "memory", "--request", str(path))[0] == 2
+
+
+@pytest.mark.usefixtures("seeded")
+def test_a_stale_price_exits_4_when_it_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    late = [*FLAGS[:-1], "2028-01-01", "--only", "l20", "--refuse-stale", "--lang", "en"]
+    status, _, complaint = run(capsys, "shortlist", *late)
+    assert status == 4 and "older than 180 days" in complaint
+
+
+def test_a_missing_database_is_a_sentence_and_exit_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none.db"
+    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{path}")
+    for command in (["memory", *FLAGS], ["seed"], ["doctor"]):
+        status, _, complaint = run(capsys, *command)
+        assert status == 3
+        assert "cardworth migrate" in complaint and "Traceback" not in complaint
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("revision", ["000000000000", "ffffffffffff"])
+def test_serve_refuses_a_database_of_another_version(
+    seeded: Path, capsys: pytest.CaptureFixture[str], revision: str
+) -> None:
+    connection = sqlite3.connect(seeded)
+    connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+    connection.commit()
+    connection.close()
+    status, _, complaint = run(capsys, "serve")
+    assert status == 3 and "cardworth" in complaint and "version" in complaint
+
+
+def test_prepare_sets_up_an_empty_database_once(tmp_path: Path) -> None:
+    from app.services import maintenance
+
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    with pytest.raises(maintenance.DatabaseProblem, match="cardworth migrate"):
+        maintenance.prepare(url, auto_seed=False)
+    maintenance.prepare(url, auto_seed=True)
+    with maintenance.open_catalogue(url) as snapshot:
+        assert len(snapshot.gpus) >= 180
+        version = snapshot.version
+    maintenance.prepare(url, auto_seed=True)
+    assert maintenance.seed(url).version == version
+
+
+@pytest.mark.usefixtures("seeded")
+def test_migrate_and_seed_can_be_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    status, printed, _ = run(capsys, "migrate", "--json")
+    assert status == 0 and json.loads(printed) == {"backup": None}
+    status, printed, _ = run(capsys, "seed", "--json")
+    report = json.loads(printed)
+    assert status == 0 and report["inserted"] == 0 and report["unchanged"] > 10_000
+
+
+@pytest.mark.usefixtures("seeded")
+def test_doctor_counts_what_is_there_and_hides_passwords(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARDWORTH_PROT", "8000")
+    status, printed, complaint = run(capsys, "doctor", "--json")
+    body = json.loads(printed)
+    assert status == 0
+    assert body["cards"] >= 180 and body["models"] >= 200 and sum(body["prices"].values()) == body["cards"]
+    assert "CARDWORTH_PROT" in complaint
+
+
+def test_a_wrong_setting_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CARDWORTH_PORT", "many")
+    status, _, complaint = run(capsys, "doctor")
+    assert status == 2 and "CARDWORTH_PORT" in complaint
+
+
+def test_tables_align_chinese_and_latin_text() -> None:
+    lines = table([["卡", "GiB"], ["RTX 4090", "24"], ["昇腾", "64"]])
+    assert lines == ["卡        GiB", "────────  ───", "RTX 4090   24", "昇腾       64"]

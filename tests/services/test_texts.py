@@ -1,0 +1,147 @@
+"""Every code has a sentence in both languages; parameters are shown as figures."""
+
+from __future__ import annotations
+
+import re
+import string
+
+import pytest
+
+from app.core.estimates import PART_NAMES, Message
+from app.core.faults import FieldError
+from app.core.options import REJECTION_CODES
+from app.core.question import OBJECTIVES
+from app.services.defaults import frame_codes
+from app.services.language import translations
+from app.services.templates import TEMPLATES
+from app.services.terms import TERM_OF_PARAMETER, TERMS
+from app.services.texts import say, say_fault, say_message, term
+from tests.services.codes import all_codes
+
+# Codes that the sources put together from a name.
+STARTS = ("first_by", "only_one_by", "behind_first_by")
+# Rejections of a card for its framework or system bring a sentence of their own.
+BY_STAGE = [code for code in REJECTION_CODES if code not in ("framework", "os")]
+CHANGED = ["vendor", "region", "framework", "os", "feature", "count", "power", "budget", "deadline"]
+MADE = {
+    **{f"{start}_{o}": "core.reasons" for o in OBJECTIVES for start in STARTS},
+    **{f"rejected_{code}": "core.shortlist" for code in BY_STAGE},
+    **{f"remedy_{code}": "core.reasons" for code in (*CHANGED, "stale_price", "unpriced")},
+    "remedy_more_cards": "core.advice",
+    "remedy_smaller_batch": "core.advice",
+    "remedy_smaller_batch_accumulated": "core.advice",
+    **dict.fromkeys(frame_codes(), "services.defaults"),
+    **{f"price_{reason}": "catalog.prices" for reason in ("held", "undated", "superseded", "no_rate")},
+    "price_likely_server_price": "catalog.prices",
+    "price_far_from_history": "catalog.prices",
+    "unknown_gpu": "catalog.snapshot_load",
+    "unknown_model": "catalog.snapshot_load",
+    "stale_price_needed": "services.calculator",
+}
+# The form has sentences of its own for these.
+OF_THE_FORM = {"not_a_price_line"}
+CODES = {**MADE, **all_codes()}
+CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
+def fields_of(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_every_code_has_a_template_and_a_chinese_translation(code: str) -> None:
+    assert code in TEMPLATES, f"{code} ({CODES[code]}) has no template"
+    chinese = translations("zh").gettext(TEMPLATES[code])
+    assert CHINESE.search(chinese), f"{code} has no Chinese translation"
+    assert fields_of(chinese) == fields_of(TEMPLATES[code])
+
+
+def test_the_scanner_finds_codes_of_each_kind() -> None:
+    found = all_codes()
+    for code in ("required", "sequence_length_required", "default_engine", "rejected_vendor", "tight"):
+        assert code in found
+    assert len(found) > 60
+
+
+@pytest.mark.parametrize("kind", sorted(set(TERMS) - {"precision"}))
+def test_every_term_is_translated(kind: str) -> None:
+    # Names that Chinese texts write as they are.
+    same = {
+        "LoRA",
+        "QLoRA",
+        "MIG",
+        "NVLink",
+        "Linux",
+        "Windows",
+        "WSL2",
+        "macOS",
+        "logits",
+        "tokens/s",
+        "tokens",
+    }
+    for value, english in TERMS[kind].items():
+        chinese = term(kind, value, "zh")
+        if english not in same and english != "tokens/s":
+            assert CHINESE.search(chinese), (kind, value)
+
+
+def test_terms_cover_the_words_of_the_contract() -> None:
+    assert set(TERMS["part"]) == set(PART_NAMES)
+    assert set(TERMS["objective"]) == set(OBJECTIVES)
+    assert set(TERM_OF_PARAMETER.values()) <= set(TERMS)
+
+
+def test_chinese_and_latin_are_parted_by_a_space() -> None:
+    """A literal space between CJK and Latin or digits; placeholders may become either."""
+    joined = re.compile(r"[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9][\u4e00-\u9fff]")
+    for code, template in TEMPLATES.items():
+        chinese = translations("zh").gettext(template)
+        bare = re.sub(r"\{\w+\}", "\u3000", chinese)
+        assert not joined.search(bare), f"{code}: {chinese}"
+
+
+def test_figures_in_a_sentence_carry_their_units() -> None:
+    params = {"need_gib": 40.51, "usable_gib": 23.6, "shortfall_gib": 16.91}
+    english = say_message(Message("rejected_memory", params), "en")
+    assert english == "Needs 40.5\u00a0GiB on each card, 23.6\u00a0GiB are usable: 16.9\u00a0GiB short."
+    chinese = say_message(Message("rejected_memory", params), "zh")
+    assert chinese == "每卡需 40.5\u00a0GiB，可用 23.6\u00a0GiB，差 16.9\u00a0GiB。"
+
+
+def test_money_percent_and_labels_follow_the_language() -> None:
+    params = {"total_cny": 36908.4, "next": "2 × RTX 4090 (used)", "lead_percent": 26.1}
+    assert "¥36,908; 2 × RTX 4090 (used) costs 26\u00a0% more" in say_message(
+        Message("first_by_total_cost", params), "en"
+    )
+    assert "2 × RTX 4090 (二手) 贵 26\u00a0%" in say_message(Message("first_by_total_cost", params), "zh")
+
+
+def test_what_was_sent_is_text_and_never_a_template() -> None:
+    hostile = "{0.__class__} {allowed} %s <b>"
+    said = say_fault(FieldError("/x", "unknown_value", {"value": hostile, "allowed": ["a", "b"]}), "en")
+    assert said == f"{hostile} is not one of the accepted values: a, b."
+
+
+def test_a_missing_parameter_shows_as_a_gap() -> None:
+    assert say_message(Message("rejected_count"), "en") == "… cards are more than the limit."
+
+
+def test_say_leaves_codes_beside_texts() -> None:
+    canonical = {
+        "reasons": [{"code": "on_pareto_front", "params": {}}],
+        "flags": [{"code": "modded_without_warranty", "params": {"gpu": "x"}}],
+        "text": {"code": "not_found", "params": {}},
+        "why": {"code": "default_task", "params": {"value": "inference"}},
+        "flips": [{"winner": "1 × L20 (used)", "at": 1.5}],
+        "code": "kept",
+    }
+    said = say(canonical, "en")
+    assert said["reasons"] == ["No other option is both cheaper and faster."]
+    assert said["reason_codes"] == ["on_pareto_front"]
+    assert said["flags"] == [
+        {"code": "modded_without_warranty", "text": "Modified card, without the maker's warranty."}
+    ]
+    assert said["text"].startswith("There is no such thing") and said["code"] == "kept"
+    assert said["why_code"] == "default_task"
+    assert say(canonical, "zh")["flips"][0]["winner"] == "1 × L20 (二手)"
+    assert canonical["text"] == {"code": "not_found", "params": {}}
