@@ -1,0 +1,1 @@
+"""Plotly figures as plain data: pure functions of a result."""

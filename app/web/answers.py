@@ -1,0 +1,109 @@
+"""From a question in an address to the answer that a page shows: the services' payload in a language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Any
+
+from starlette.requests import Request
+
+from app.services.calculator import StalePrice, shortlist
+from app.services.contract import FieldError, InputFault, Snapshot
+from app.services.texts import say_fault
+from app.web.fields import FIELDS, field_of
+from app.web.form import FormState, build_request, canonical_query, read_form
+from app.web.formatting import Formats
+from app.web.links import QuestionLinks
+from app.web.models import chinese_vendors, family_of
+from app.web.render import Page
+from app.web.view import Words
+
+
+def today() -> date:
+    """The day prices are picked for when the question names none."""
+    return datetime.now(UTC).date()
+
+
+@dataclass(slots=True)
+class Asked:
+    """A question as the form put it, and its answer when it could be computed."""
+
+    page: Page
+    snapshot: Snapshot
+    words: Words
+    state: FormState
+    family: str
+    query: str
+    body: dict[str, Any]
+    links: QuestionLinks
+    answer: dict[str, Any] | None = None
+    faults: list[FieldError] = field(default_factory=list)
+
+
+def snapshot_of(request: Request) -> Snapshot:
+    """The catalogue as it is now."""
+    snapshot: Snapshot = request.app.state.store.snapshot()
+    return snapshot
+
+
+def open_page(request: Request) -> tuple[Page, Snapshot, Words]:
+    """The frame of a page with the catalogue's version and the exchange rate of the day."""
+    page = Page(request)
+    snapshot = snapshot_of(request)
+    page.catalog = snapshot.version
+    use = snapshot.rates.to_cny("USD", today())
+    if use is not None:
+        page.rate = {"cny": use.rate, "value": f"{use.rate:.4f}", "date": use.observed_on.isoformat()}
+    return page, snapshot, Words(page._, Formats(page.language, page._), page.money)
+
+
+def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
+    """Read the question of an address (or of a posted form) and answer it."""
+    page, snapshot, words = open_page(request)
+    state = read_form(request.query_params.multi_items() if pairs is None else pairs)
+    family = family_of(state, snapshot)
+    if family in ("vision", "diffusion") and "work_unit" not in state.given:
+        state.values["work_unit"] = ("images",)
+    body, faults = build_request(state, family=family, chinese_vendors=chinese_vendors(snapshot))
+    query = canonical_query(state, family=family)
+    asked = Asked(page, snapshot, words, state, family, query, body, QuestionLinks(query))
+    if not faults:
+        try:
+            asked.answer = compute(body, snapshot, page.language)
+        except InputFault as fault:
+            faults = list(fault.errors)
+    asked.faults = faults
+    for error in faults:
+        name = field_of(error.pointer)
+        if name in ("framework_version",) and not state.one(name):
+            name = "framework"
+        state.errors.setdefault(name, []).append(fault_text(error, name, page))
+    return asked
+
+
+def fault_text(error: FieldError, name: str, page: Page) -> str:
+    """The sentence of a fault; the form's own faults have their texts here."""
+    _ = page._
+    own = {
+        "not_json": _("This is not a JSON object. Paste the whole file, from { to }."),
+        "not_a_price_line": _("Not read: %(value)s. Write a card and its price, such as rtx4090 = 14000."),
+    }
+    if error.code in own:
+        text: str = own[error.code]
+        return text % dict(error.params) if error.params else text
+    spec = FIELDS.get(name)
+    if spec is not None and spec.kind == "percent" and error.code == "out_of_range":
+        low, high = float(error.params["low"]) * 100, float(error.params["high"]) * 100
+        return _("Between %(low)s and %(high)s %%.") % {"low": f"{low:g}", "high": f"{high:g}"}
+    return say_fault(error, page.language)
+
+
+def compute(body: dict[str, Any], snapshot: Snapshot, language: str) -> dict[str, Any]:
+    """The ranked answer of a request."""
+    try:
+        return shortlist(body, snapshot, today(), language)
+    except StalePrice as stale:
+        raise InputFault.at(
+            FIELDS["refuse_stale"].pointer, stale.message.code, **stale.message.params
+        ) from stale

@@ -1,0 +1,280 @@
+"""The calculator page: the question, the answer, and the parts that htmx asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+from markupsafe import Markup
+
+from app.web import choices as form_choices
+from app.web import view
+from app.web.answers import Asked, ask, snapshot_of, today
+from app.web.drawings import drawings
+from app.web.form import MILLIONS
+from app.web.labels import precision_name, proper_name
+from app.web.links import changed_query
+from app.web.models import facts, offers, shown_name, vendors
+from app.web.page_cache import PageCache
+from app.web.render import Page, is_fragment
+
+router = APIRouter()
+
+KEPT_PAGES = 64
+MAX_KEPT_ADDRESS = 2_000
+_pages = PageCache(KEPT_PAGES)
+
+SORTED = Markup(' aria-sort="ascending"')
+SORTED_DOWN = Markup(' aria-sort="descending"')
+_RUN_FIELDS = frozenset(
+    "family config engine kv_precision attention used_gib memory_fraction weights_gib load latency_limit_ms "
+    "source_length optimizer recipe gradient_checkpointing gradient_accumulation logits lora_rank "
+    "lora_targets padding compile software data tensor pipeline zero_stage".split()
+)
+_MONEY_FIELDS = frozenset(
+    "electricity pue utilisation residual host hours_per_month deadline_hours max_age_days tax price_region "
+    "refuse_stale prices".split()
+)
+_CARD_FIELDS = frozenset(
+    "needs framework framework_version os region max_power_w as_of gpus run_over_24h tenants "
+    "strict_sla".split()
+)
+
+
+@router.get("/")
+def calculator(request: Request) -> Response:
+    """The whole page, or its changing parts for htmx; a question just answered is not rendered again."""
+    page = Page(request)
+    snapshot = snapshot_of(request)
+    address = request.url.query
+    key = (snapshot.digest, today(), address, page.language, page.theme, page.currency, is_fragment(request))
+    kept = _pages.get(key) if len(address) <= MAX_KEPT_ADDRESS else None
+    if kept is not None:
+        return page.respond(kept[0], 200, kept[1])
+    response, headers = _answer(request)
+    if response.status_code == 200 and len(address) <= MAX_KEPT_ADDRESS:
+        _pages.put(key, (bytes(response.body), headers))
+    return response
+
+
+def _answer(request: Request) -> tuple[HTMLResponse, dict[str, str]]:
+    asked = ask(request)
+    status = 422 if asked.state.errors else 200
+    values = page_values(asked)
+    if not is_fragment(request):
+        return asked.page.render("calculator.html", "/", status, **values), {}
+    if status == 422:
+        return asked.page.render("calculator/fields.html", "/", status, **values), {}
+    headers = {"hx-push-url": "/" + (f"?{asked.query}" if asked.query else "")}
+    return asked.page.render("calculator/fragment.html", "/", status, headers, **values), headers
+
+
+def page_values(asked: Asked) -> dict[str, Any]:
+    """Everything that the calculator's templates read."""
+    values = form_values(asked) | question_words(asked)
+    if asked.answer is not None:
+        values |= answer_values(asked)
+    else:
+        values |= {"answer": None, "title": values["asked"], "said": ""}
+    return values
+
+
+def form_values(asked: Asked) -> dict[str, Any]:
+    """What the form shows."""
+    _, state = asked.page._, asked.state
+    assumed = {
+        a["field"].rsplit("/", 1)[-1].rsplit(".", 1)[-1]: a["value"]
+        for a in (asked.answer or {}).get("assumptions", ())
+    }
+    infers = state.one("task") == "inference"
+    images = asked.family in ("vision", "diffusion")
+    faulty = state.errors.keys()
+    return {
+        "f": state,
+        "family": asked.family,
+        "facts": facts(state, asked.snapshot, asked.words),
+        "models": offers(asked.snapshot),
+        "assumed": assumed,
+        "batch_label": _("Concurrent")
+        if infers and not images
+        else _("Batch")
+        if infers
+        else _("Batch per GPU"),
+        "batch_unit": _("images") if images else _("seqs"),
+        "image_hint": " × ".join(str(v) for v in assumed.get("image_size", ())) or _("auto"),
+        "work_label": _("Monthly work") if infers else _("Work in all"),
+        "summaries": form_choices.summaries(state, assumed, _),
+        "opened": {
+            "run": bool(faulty & _RUN_FIELDS),
+            "money": bool(faulty & _MONEY_FIELDS),
+            "cards": bool(faulty & _CARD_FIELDS),
+        },
+        "field_label": lambda name: form_choices.field_label(name, _),
+        "today": today().isoformat(),
+        "language_given": "lang" in asked.page.request.query_params,
+        "query": asked.query,
+        "suffix": f"?{asked.query}" if asked.query else "",
+        **form_choices.choices(state, vendors(asked.snapshot), _),
+    }
+
+
+def question_words(asked: Asked) -> dict[str, str]:
+    """The question in one line, short for the form's summary and long above the answer."""
+    _, state, formats = asked.page._, asked.state, asked.words.formats
+    one = state.one
+    name = shown_name(state, asked.snapshot)
+    task = formats.label(one("task"), "task")
+    load = [f"{grouped(one('batch_size'))} × {grouped(one('sequence_length'))}"]
+    if asked.family in ("vision", "diffusion"):
+        load = [_("batch %(count)s") % {"count": one("batch_size")}] + (
+            [one("image_size")] if one("image_size") else []
+        )
+    else:
+        load = [_("%(load)s tokens") % {"load": load[0]}]
+    short = [precision_name(one("precision")), *load]
+    long = list(short)
+    engine = one("engine")
+    if engine == "auto":
+        engine = next(
+            (
+                str(a["value"])
+                for a in (asked.answer or {}).get("assumptions", ())
+                if a["field"].endswith("engine")
+            ),
+            "",
+        )
+    if engine:
+        long.append(proper_name(engine))
+    if one("work"):
+        unit = one("work_unit")
+        word = formats.label(unit, "work_unit")
+        amount = _("million %(unit)s") % {"unit": word} if unit in MILLIONS else word
+        long.append(f"{one('work')} {amount}")
+    long.append(_("%(count)s months") % {"count": one("months")})
+    if "modded" not in state.many("conditions"):
+        long.append(_("no modified cards"))
+    joined = " · ".join(short)
+    return {
+        "asked": f"{name} {task} · {joined}",
+        "asked_long": Markup("<b>{}</b> {} · {}").format(name, task, " · ".join(long)),
+        "asked_title": f"{name} {task}",
+    }
+
+
+def grouped(text: str) -> str:
+    """A whole number as typed, with its thousands apart; anything else stays as it is."""
+    return f"{int(text):,}" if text.isascii() and text.isdigit() and len(text) < 16 else text
+
+
+def answer_values(asked: Asked) -> dict[str, Any]:
+    """What the result shows."""
+    answer, words, links = asked.answer, asked.words, asked.links
+    assert answer is not None
+    parameters = asked.page.request.query_params
+    objective = asked.state.one("objective")
+    values = shown_answer(answer, asked, links, objective, parameters)
+    rejected = view.nearest_first(answer["rejected"])
+    everything = parameters.get("rejected") == "all"
+    for item in rejected if everything else rejected[: view.FIRST_REJECTED]:
+        item["apply_url"] = apply_url(item, asked)
+    remedies = [r for r in rejected[: view.FIRST_REJECTED] if r.get("remedy")][:3]
+    budget = asked.body.get("budget", {}).get("amount")
+    return values | {
+        "rejected": rejected if everything else rejected[: view.FIRST_REJECTED],
+        "rejected_url": ""
+        if everything or len(rejected) <= view.FIRST_REJECTED
+        else links.page(rejected="all") + "#rejected",
+        "remedies": remedies,
+        "nearest": rejected[0] if rejected else None,
+        "budget": words.money.amount(budget) if isinstance(budget, int | float) else "",
+        "pairs": [(n, v) for n, v in _pairs(asked)],
+        "more_url": "",
+        "title": title_of(asked, answer),
+        "said": said_of(asked, answer),
+    }
+
+
+def shown_answer(
+    answer: dict[str, Any], asked: Any, links: Any, objective: str, parameters: Mapping[str, str]
+) -> dict[str, Any]:
+    """The parts that a live and a frozen answer share."""
+    words = asked.words
+    trains = answer["question"]["workload"].get("task", "inference") != "inference"
+    options = answer["options"]
+    view.dress(options, words)
+    opened = parameters.get("open", "")
+    rows = (
+        view.ranking_rows(
+            answer,
+            words,
+            links,
+            pin=parameters.get("pin", ""),
+            opened=int(opened) if opened.isascii() and opened.isdigit() and len(opened) < 6 else 0,
+            objective=objective,
+        )
+        if options
+        else []
+    )
+    ascending = {"total_cost": SORTED, "purchase": SORTED, "power": SORTED}
+
+    def sorted_by(column: str) -> str:
+        return (ascending.get(column, SORTED_DOWN)) if column == objective else ""
+
+    return {
+        "answer": answer,
+        "at": links,
+        "frozen": False,
+        "heading": "h1",
+        # Chinese sentences follow each other without a space.
+        "gap": "" if asked.page.language == "zh" else " ",
+        "trains": trains,
+        "used": view.used_gib(answer["question"]),
+        "objective": objective,
+        "rows": rows,
+        "groups": view.groups_of(options[:1], trains, words),
+        "scale": view.scale_of_options(options),
+        "second": view.second_best(answer, objective, words),
+        "first_reason": view.join_sentences(options[0]["reasons"]) if options else "",
+        "flip_sentence": view.flip_sentence(answer, words) if options else "",
+        "flips": view.flip_rows(answer, words),
+        "drawings": drawings(answer, words, links, trains) if options else [],
+        "assumptions": view.assumption_rows(answer, words),
+        "advice": answer["advice"],
+        "sorted": sorted_by,
+    }
+
+
+def _pairs(asked: Asked) -> list[tuple[str, str]]:
+    from urllib.parse import parse_qsl
+
+    return parse_qsl(asked.query, keep_blank_values=True)
+
+
+def apply_url(item: Mapping[str, Any], asked: Asked) -> str:
+    """The question with a rejected card's remedy put in, where the form can say it."""
+    remedy = item.get("remedy")
+    if not remedy or not remedy.get("change") or None in remedy["change"].values():
+        return ""
+    query = changed_query(asked.state, remedy["change"], asked.family)
+    return "" if query is None else f"/?{query}"
+
+
+def title_of(asked: Asked, answer: Mapping[str, Any]) -> str:
+    """The title of the tab: the question and its answer."""
+    title = question_words(asked)["asked_title"]
+    return f"{title}: {answer['options'][0]['label']}" if answer["options"] else title
+
+
+def said_of(asked: Asked, answer: Mapping[str, Any]) -> str:
+    """What a screen reader says after an update: the answer in one sentence."""
+    _, words = asked.page._, asked.words
+    if not answer["options"]:
+        return _("No card passes this question.")
+    first = answer["options"][0]
+    return _("First: %(label)s, %(need)s GiB per GPU, %(cost)s.") % {
+        "label": first["label"],
+        "need": words.formats.gib(first["memory"]["per_gpu_gib"]["expected"]),
+        "cost": words.money.amount(first["cost"]["total_cny"]),
+    }

@@ -1,0 +1,202 @@
+"""The card list and the page of one card, with the CSV of the list."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from app.services.catalogue import NotInCatalogue, gpu_body, gpu_detail, price_choices
+from app.services.catalogue_pages import Page as ListPage
+from app.services.catalogue_pages import page as list_page
+from app.services.contract import Snapshot
+from app.web import columns
+from app.web.answers import open_page, today
+from app.web.links import GpuLinks
+from app.web.models import vendors
+from app.web.tables import csv_response
+from app.web.view import price_words
+
+router = APIRouter()
+
+EVERYTHING = ListPage(limit=1_000_000)
+_SHOWN_BENCHMARKS = 30
+_MAX_TEXT = 100
+# Figures that answer the reader's first questions come first, whatever the alphabet says.
+_FIRST_FIGURES = (
+    "bf16_tflops",
+    "fp16_tflops",
+    "fp16_fp16acc_tflops",
+    "fp8_tflops",
+    "fp8_fp16acc_tflops",
+    "fp4_tflops",
+    "int8_tops",
+    "int4_tops",
+    "tf32_tflops",
+    "fp32_tflops",
+    "fp16_vector_tflops",
+    "fp64_tflops",
+    "bandwidth_gb_s",
+    "memory_gib",
+    "driver_total_gib",
+    "usable_gib",
+    "tdp_w",
+)
+_MAIN_FIGURES = frozenset({"bf16_tflops", "usable_gib"})
+
+
+@lru_cache(maxsize=2)
+def _cards(snapshot: Snapshot, day: str) -> tuple[dict[str, Any], ...]:
+    """All cards with the prices that count on a day; read once per catalogue version and day."""
+    from datetime import date
+
+    found = []
+    for gpu in snapshot.gpus:
+        card = gpu_body(snapshot, gpu)
+        card["prices"] = price_choices(snapshot, gpu.id, date.fromisoformat(day))
+        card["search"] = " ".join((gpu.id, gpu.name, gpu.vendor, gpu.architecture, *gpu.aliases)).casefold()
+        found.append(card)
+    return tuple(found)
+
+
+def _minimum(text: str) -> float:
+    return float(text) if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) < 8 else 0.0
+
+
+def _chosen(request: Request, snapshot: Snapshot) -> tuple[list[dict[str, Any]], str, bool, dict[str, str]]:
+    asked = {
+        name: request.query_params.get(name, "")[:_MAX_TEXT].strip()
+        for name in ("q", "vendor", "memory", "sort")
+    }
+    cards = columns.filter_cards(
+        list(_cards(snapshot, today().isoformat())), asked["q"], asked["vendor"], _minimum(asked["memory"])
+    )
+    ordered, column, descending = columns.sort_cards(cards, asked["sort"] or "name")
+    return ordered, column, descending, asked
+
+
+@router.get("/gpus")
+def gpu_list(request: Request) -> Response:
+    """All cards: sorted and filtered by the address."""
+    page, snapshot, words = open_page(request)
+    cards, sorted_by, descending, asked = _chosen(request, snapshot)
+
+    def sort_url(column: columns.Column) -> str:
+        # A second click turns the order; figures start with the largest, names with A.
+        start = "-" if column.numeric and column.id != "price" else ""
+        turned = ("" if descending else "-") if column.id == sorted_by else start
+        pairs = {k: v for k, v in asked.items() if v and k != "sort"} | {"sort": turned + column.id}
+        return "/gpus?" + urlencode(pairs)
+
+    return page.render(
+        "gpus.html",
+        "/gpus",
+        cards=cards,
+        total=len(snapshot.gpus),
+        columns=columns.COLUMNS,
+        sorted_by=sorted_by,
+        descending=descending,
+        sort_url=sort_url,
+        asked=asked,
+        vendors=vendors(snapshot),
+        best_price=columns.best_price,
+        csv_url="/gpus.csv?" + urlencode({k: v for k, v in asked.items() if v}),
+        price_words=lambda price: price_words(price, words),
+        links=GpuLinks,
+    )
+
+
+@router.get("/gpus.csv")
+def gpu_list_csv(request: Request) -> Response:
+    """The same list as a table of raw values."""
+    page, snapshot, _words = open_page(request)
+    cards, *_ = _chosen(request, snapshot)
+    heads = ["id"] + [f"{page._(c.title)}{f' ({c.unit})' if c.unit else ''}" for c in columns.COLUMNS]
+    return csv_response(
+        "gpus", heads, ([card["id"], *(c.value(card) for c in columns.COLUMNS)] for card in cards)
+    )
+
+
+@router.get("/gpus/{name}")
+def gpu_page(request: Request, name: str) -> Response:
+    """One card: figures with their sources, price history, rentals, benchmarks."""
+    page, snapshot, words = open_page(request)
+    try:
+        card = gpu_detail(snapshot, name, today(), page.language)
+    except NotInCatalogue:
+        raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
+    rows = {
+        kind: list_page(snapshot, kind, {"of_gpu": card["id"]}, EVERYTHING, today(), page.language)["items"]
+        for kind in ("prices", "rentals", "benchmarks")
+    }
+    in_force = {i for choice in card["prices"].values() for i in choice["observation_ids"]}
+    figures = sorted(
+        card["figures"], key=lambda n: (_FIRST_FIGURES.index(n) if n in _FIRST_FIGURES else 99, n)
+    )
+    price = columns.best_price(card)
+    peers = sorted(
+        (v for v in (columns.per_1000(c, "bf16_tflops") for c in _cards(snapshot, today().isoformat())) if v),
+        reverse=True,
+    )
+    value = columns.per_1000(card, "bf16_tflops")
+    return page.render(
+        "gpu.html",
+        "/gpus",
+        card=card,
+        figures=figures,
+        main_figures=_MAIN_FIGURES,
+        price=price,
+        price_text=price_words(price, words) if price else "",
+        value=value,
+        value_rank=peers.index(value) + 1 if value in peers else 0,
+        value_peers=len(peers),
+        prices=rows["prices"],
+        in_force=in_force,
+        rentals=rows["rentals"],
+        benchmarks=rows["benchmarks"][:_SHOWN_BENCHMARKS],
+        benchmark_total=len(rows["benchmarks"]),
+        at=GpuLinks(card["id"]),
+        misreadings=misreadings(card, words),
+        price_words=lambda p: price_words(p, words),
+    )
+
+
+def misreadings(card: dict[str, Any], words: Any) -> list[tuple[str, str]]:
+    """Figures of a card that are often read as something else."""
+    _, f = words.gettext, words.formats
+
+    def value(name: str) -> float | None:
+        return columns.figure_value(card, name)
+
+    found = []
+    half, full = value("fp16_tflops"), value("fp16_fp16acc_tflops")
+    if half and full and full > 1.5 * half:
+        found.append(
+            (
+                _("“%(tflops)s TFLOPS” is not a training rate.") % {"tflops": f.number(full)},
+                _("With FP32 accumulate, as training needs it, this card runs at half: %(tflops)s.")
+                % {"tflops": f.plain_number(half)},
+            )
+        )
+    int8 = value("int8_tops")
+    if int8 and card["vendor"] == "NVIDIA" and (value("bf16_tflops") or 0) > 60:
+        found.append(
+            (
+                _("“%(tops)s AI TOPS” assumes 2:4 sparsity.") % {"tops": f.number(2 * int8)},
+                _("Dense INT8 is %(tops)s.") % {"tops": f.plain_number(int8)},
+            )
+        )
+    nominal, usable = value("memory_gib"), value("usable_gib")
+    if nominal and usable and usable < nominal:
+        found.append(
+            (
+                _("“%(gib)s GB” is not what a process gets.") % {"gib": f.plain_number(nominal)},
+                _("A process sees %(gib)s GiB before it starts; estimates use this figure.")
+                % {"gib": f.gib(usable)},
+            )
+        )
+    return found

@@ -1,0 +1,88 @@
+"""The charts of an answer with the tables that stand under them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.charts.shortlist import card_label, condition_suffix, value_rows
+from app.web.labels import precision_name
+from app.web.links import QuestionLinks
+from app.web.view import Words
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One chart: where its data are, and its table."""
+
+    id: str
+    title: str
+    sub: str
+    url: str
+    heads: list[str]
+    rows: list[list[str]]
+    csv: str = ""
+    full: bool = False
+
+
+def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trains: bool) -> list[Drawing]:
+    """Compute per 1000 yuan, memory parts against usable memory, cost against speed."""
+    del trains
+    _, f, money = words.gettext, words.formats, words.money
+    options = answer["options"]
+    precision = precision_name(options[0]["metrics"]["precision"])
+    unit = f.label(options[0]["speed"]["unit"], "speed_unit")
+    value = Drawing(
+        "value",
+        _("%(precision)s compute per 1000 yuan") % {"precision": precision},
+        _("TFLOPS per 1000 yuan; dense, FP32 accumulate, no sparsity"),
+        links.chart("value"),
+        [_("Card"), "TFLOPS", money.sign, _("TFLOPS/k¥")],
+        [
+            [
+                card_label(o, _),
+                "—"
+                if o["metrics"]["peak_tflops"] is None
+                else f.plain_number(o["metrics"]["peak_tflops"] / o["count"]),
+                money.bare(o["cost"]["purchase_cny"] / o["count"]),
+                f.number(o["metrics"]["peak_tflops_per_1000_cny"], 2),
+            ]
+            for o in value_rows(options)
+        ],
+        links.csv(),
+    )
+    memory = Drawing(
+        "memory",
+        _("Memory parts against usable memory"),
+        _("GiB per GPU; wall is usable memory, whisker is low to high"),
+        links.chart("memory"),
+        [_("Option"), _("low"), _("expected"), _("high"), _("usable")],
+        [
+            [
+                o["label"] + condition_suffix(o, options, _),
+                *(f.gib(o["memory"]["per_gpu_gib"][k]) for k in ("low", "expected", "high")),
+                f.gib(o["fit"]["usable_gib"]),
+            ]
+            for o in options
+        ],
+        links.csv(),
+    )
+    pareto = Drawing(
+        "pareto",
+        _("Cost against speed"),
+        _("Dashed: Pareto front, nothing lies better to its upper left. Bars: speed interval"),
+        links.chart("pareto"),
+        [_("Option"), money.sign, unit, _("low"), _("high")],
+        [
+            [
+                o["label"] + condition_suffix(o, options, _),
+                money.bare(o["cost"]["total_cny"]),
+                *(f.speed(o["speed"][k]) for k in ("expected", "low", "high")),
+            ]
+            for o in options
+        ],
+        links.csv(),
+        True,
+    )
+    return [value, memory, pareto]

@@ -1,0 +1,433 @@
+"""One figure opened: name and basis, value and interval, the formula with numbers put in, source, date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.web.labels import precision_name
+from app.web.view import Words
+
+Payload = Mapping[str, Any]
+_WEAKEST = ("exact", "measured", "calibrated", "derived", "assumed")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line under the formula; `url` leads to where it was read."""
+
+    term: str
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the popover and the page of one figure show."""
+
+    title: str
+    value: str
+    unit: str = ""
+    interval: str = ""
+    basis: str = ""
+    formula: str = ""
+    facts: tuple[Fact, ...] = field(default=())
+
+
+def lookup(payload: Any, path: str) -> Any:
+    """The value at a dotted path, None where there is none."""
+    at = payload
+    for part in path.split(".")[:12]:
+        if (
+            isinstance(at, list)
+            and part.isascii()
+            and part.isdigit()
+            and len(part) < 6
+            and int(part) < len(at)
+        ):
+            at = at[int(part)]
+        elif isinstance(at, Mapping) and part in at:
+            at = at[part]
+        else:
+            return None
+    return at
+
+
+def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | None:
+    """A figure of an option; None when the answer has no such figure."""
+    parts = path.split(".")
+    value = lookup(answer, path)
+    if (
+        len(parts) < 4
+        or parts[0] != "options"
+        or isinstance(value, bool)
+        or not isinstance(value, int | float)
+    ):
+        return None
+    option = answer["options"][int(parts[1])]
+    group, name = parts[2], ".".join(parts[3:])
+    versions = answer["versions"]
+    found = None
+    if group == "memory":
+        found = _memory(option, parts[3:], value, words)
+    elif group == "fit":
+        found = _fit(option, name, value, answer, words)
+    elif group == "speed":
+        found = _speed(option, name, value, words)
+    elif group == "price":
+        found = explain_price(option["price"], option["label"], words)
+    elif group == "cost":
+        found = _cost(option, name, value, words)
+    elif group == "metrics":
+        found = _metric(option, name, value, words)
+    elif group == "robustness":
+        found = _robustness(option, value, words)
+    if found is None:
+        return None
+    _ = words.gettext
+    version = Fact(_("Version"), _("engine %(engine)s, catalog %(catalog)s") % dict(versions))
+    return Explanation(
+        found.title,
+        found.value,
+        found.unit,
+        found.interval,
+        found.basis,
+        found.formula,
+        (*found.facts, version),
+    )
+
+
+def _weakest(parts: list[Payload]) -> str:
+    """The basis of a sum: the weakest among the parts that make up a twentieth of it or more."""
+    total = sum(p["gib"] or 0 for p in parts) or 1.0
+    bases: list[str] = [p["basis"] for p in parts if (p["gib"] or 0) >= total / 20]
+    return max(bases or ["derived"], key=_WEAKEST.index)
+
+
+def _memory(option: Payload, path: list[str], value: float, words: Words) -> Explanation | None:
+    _, f = words.gettext, words.formats
+    memory = option["memory"]
+    need = memory["per_gpu_gib"]
+    if path[0] == "parts":
+        part = memory["parts"][int(path[1])]
+        return Explanation(
+            _("%(part)s, per GPU") % {"part": f.label(part["part"], "part")},
+            f.number(value, 2),
+            "GiB",
+            basis=part["basis"],
+            formula=formula_text(part["formula"]),
+            facts=(Fact(_("Formula"), part["formula"], f"/method#{part['formula']}"),),
+        )
+    if path[0] != "per_gpu_gib":
+        return None
+    sizes = [p for p in memory["parts"] if p["gib"]]
+    facts = tuple(
+        Fact(
+            f.label(p["part"], "part"),
+            f"{f.number(p['gib'], 2)} GiB · {f.label(p['basis'], 'basis')}",
+            f"/method#{p['formula']}",
+        )
+        for p in sizes
+    )
+    return Explanation(
+        _("Memory per GPU, %(which)s")
+        % {"which": {"low": _("low"), "high": _("high")}.get(path[1], _("expected"))},
+        f.gib(value),
+        "GiB",
+        _("%(low)s–%(high)s (5th to 95th percentile)")
+        % {"low": f.gib(need["low"]), "high": f.gib(need["high"])},
+        _weakest(sizes),
+        " + ".join(f.number(p["gib"], 2) for p in sizes) + f" = {f.number(need['expected'], 2)}",
+        facts,
+    )
+
+
+def _fit(option: Payload, name: str, value: float, answer: Payload, words: Words) -> Explanation | None:
+    _, f = words.gettext, words.formats
+    fit, need = option["fit"], option["memory"]["per_gpu_gib"]
+    used = float(answer["question"].get("workload", {}).get("used_gib") or 0.0)
+    gpu = Fact(_("Card"), option["gpu"]["name"], f"/gpus/{option['gpu']['id']}")
+    if name == "usable_gib":
+        source = option["fit"].get("usable_source")
+        facts = (gpu, *((Fact(_("Source"), source["title"], source["url"]),) if source else ()))
+        return Explanation(
+            _("Usable memory"), f.gib(value), "GiB", basis=fit.get("usable_basis", ""), facts=facts
+        )
+    if name == "margin_gib":
+        formula = f"{f.gib(fit['usable_gib'])} − {f.gib(used)} − {f.gib(need['expected'])} = {f.gib(value)}"
+        return Explanation(
+            _("Memory margin: usable less what is taken less what is needed"),
+            f.gib(value),
+            "GiB",
+            basis="derived",
+            formula=formula,
+            facts=(gpu,),
+        )
+    if name == "max_batch_size":
+        return Explanation(_("Largest batch that fits"), f.number(value), basis="derived", facts=(gpu,))
+    if name == "max_sequence_length":
+        return Explanation(_("Longest sequence that fits"), f.number(value), basis="derived", facts=(gpu,))
+    return None
+
+
+def _speed(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+    _, f = words.gettext, words.formats
+    speed = option["speed"]
+    if name not in ("expected", "low", "high", "steps_per_s"):
+        return None
+    facts = [
+        Fact(_("Bound"), f.label(speed["bound"], "bound")),
+        Fact(_("Phase"), f.label(speed["phase"], "phase")),
+    ]
+    for key, detail in speed.get("detail", {}).items():
+        # The terms of the formula, in seconds; those that are nothing say nothing.
+        if isinstance(detail, int | float) and not isinstance(detail, bool) and detail:
+            unit = " s" if key.endswith("_s") else ""
+            facts.append(Fact(f.label(key, "detail"), f.plain_number(float(detail)) + unit))
+    facts += [Fact(_("Measurement"), source) for source in speed["sources"][:5]]
+    return Explanation(
+        _("Speed, all cards together"),
+        f.speed(value),
+        f.label(speed["unit"], "speed_unit"),
+        _("%(low)s–%(high)s (10th to 90th percentile)")
+        % {"low": f.speed(speed["low"]), "high": f.speed(speed["high"])},
+        speed["basis"],
+        facts=tuple(facts[:12]),
+    )
+
+
+def explain_price(price: Payload, label: str, words: Words) -> Explanation:
+    """A price with where it was seen, when, and how it was chosen."""
+    _, f, money = words.gettext, words.formats, words.money
+    source = price.get("source")
+    facts = []
+    if source:
+        facts.append(Fact(_("Source"), source["title"] or source["id"], source["url"]))
+    if price["channel"]:
+        facts.append(Fact(_("Channel"), price["channel"]))
+    age = price["age_days"]
+    date = price["observed_on"] or "—"
+    facts.append(
+        Fact(
+            _("Date"),
+            date if age is None else _("%(date)s (%(days)s days old)") % {"date": date, "days": age},
+        )
+    )
+    facts.append(Fact(_("Condition"), f.label(price["condition"], "condition")))
+    if price["tax"]:
+        facts.append(Fact(_("Tax"), f.label(price["tax"], "tax")))
+    if price["per"] != "card":
+        facts.append(Fact(_("Unit"), f.label(price["per"], "price_per")))
+    if price.get("n", 1) > 1:
+        low, high = money.amount(price["low_cny"]), money.amount(price["high_cny"])
+        facts.append(
+            Fact(
+                _("Observations"),
+                _("median of %(n)s, %(low)s to %(high)s") % {"n": price["n"], "low": low, "high": high},
+            )
+        )
+    if price.get("variant_assumed"):
+        facts.append(Fact(_("Note"), _("the form factor was not stated; the price serves each variant")))
+    if price.get("note"):
+        facts.append(Fact(_("Note"), price["note"]))
+    formula = ""
+    if price["converted"] and price.get("rate"):
+        formula = f"{price['amount']:,.2f} {price['currency']} × {price['rate']:.4f}"
+        when = price["rate_on"] + (" · " + _("older than 45 days") if price["rate_old"] else "")
+        facts.append(Fact(_("Exchange rate"), when))
+    basis = "assumed" if price["kind"] == "override" else "derived" if price["converted"] else "exact"
+    return Explanation(
+        _("Unit price, %(label)s") % {"label": label.split("×", 1)[-1].strip()},
+        money.amount(price["amount_cny"]),
+        f.label(price["tax"], "tax") if price["tax"] else "",
+        basis=basis,
+        formula=formula,
+        facts=tuple(facts),
+    )
+
+
+def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+    _, f, money = words.gettext, words.formats, words.money
+    cost, price = option["cost"], option["price"]
+    months = f.plain_number(cost["months"])
+    if name == "total_cny":
+        terms = [cost["purchase_cny"], cost["host_cny"], cost["energy_cny"]]
+        formula = (
+            " + ".join(money.bare(v) for v in terms)
+            + f" − {money.bare(cost['residual_cny'])} = {money.bare(value)}"
+        )
+        facts = (
+            Fact(_("Cards"), money.amount(cost["purchase_cny"])),
+            Fact(_("Host"), money.amount(cost["host_cny"])),
+            Fact(
+                _("Electricity"), f"{f.number(cost['energy_kwh'])} kWh · {money.amount(cost['energy_cny'])}"
+            ),
+            Fact(_("Residual value"), money.amount(cost["residual_cny"])),
+            Fact(_("Formula"), "cost.total", "/method#cost.total"),
+        )
+        return Explanation(
+            _("Total cost, %(months)s months") % {"months": months},
+            money.amount(value),
+            basis="derived",
+            formula=formula,
+            facts=facts,
+        )
+    if name == "purchase_cny":
+        formula = f"{option['count']} × {money.bare(price['amount_cny'])}" if price["per"] == "card" else ""
+        return Explanation(
+            _("Purchase"),
+            money.amount(value),
+            basis="derived",
+            formula=formula,
+            facts=explain_price(price, option["label"], words).facts,
+        )
+    if name == "energy_cny":
+        rate = cost["energy_cny"] / cost["energy_kwh"] if cost["energy_kwh"] else 0.0
+        formula = f"{f.number(cost['energy_kwh'])} kWh × {money.amount(rate, 2)}/kWh"
+        return Explanation(
+            _("Electricity over the term"),
+            money.amount(value),
+            basis="derived",
+            formula=formula,
+            facts=(Fact(_("Formula"), "cost.energy", "/method#cost.energy"),),
+        )
+    if name == "host_cny":
+        formula = f"{option['count']} × {money.bare(value / option['count'])}"
+        return Explanation(_("Host share"), money.amount(value), basis="assumed", formula=formula)
+    if name == "residual_cny":
+        fraction = value / cost["purchase_cny"] if cost["purchase_cny"] else 0.0
+        formula = f"{money.bare(cost['purchase_cny'])} × {f.percent(fraction)}"
+        return Explanation(
+            _("What the cards are still worth at the end"),
+            money.amount(value),
+            basis="assumed",
+            formula=formula,
+        )
+    if name == "per_hour_cny":
+        hours = cost["total_cny"] / value if value else 0.0
+        formula = f"{money.bare(cost['total_cny'])} ÷ {f.number(hours)} h"
+        return Explanation(
+            _("Cost per working hour"), money.amount(value, 2), basis="derived", formula=formula
+        )
+    if name == "per_unit.amount_cny":
+        units = cost["total_cny"] / value if value else 0.0
+        unit = f.label(cost["per_unit"]["unit"], "per_unit")
+        formula = f"{money.bare(cost['total_cny'])} ÷ {f.number(units)}"
+        return Explanation(
+            _("Unit cost"),
+            money.unit(value),
+            f"/{unit}",
+            basis="derived",
+            formula=formula,
+            facts=(
+                Fact(
+                    _("Speed"),
+                    f"{f.speed(option['speed']['expected'])} "
+                    f"{f.label(option['speed']['unit'], 'speed_unit')}",
+                ),
+            ),
+        )
+    return None
+
+
+def _metric(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+    _, f, money = words.gettext, words.formats, words.money
+    metrics, purchase = option["metrics"], option["cost"]["purchase_cny"]
+    precision = precision_name(metrics["precision"])
+    card = Fact(_("Card"), option["gpu"]["name"], f"/gpus/{option['gpu']['id']}")
+    meaning = Fact(_("Precision"), _("%(precision)s, dense, FP32 accumulate") % {"precision": precision})
+    if name == "peak_tflops":
+        formula = f"{option['count']} × {f.plain_number(value / option['count'])}"
+        return Explanation(
+            _("Peak of all cards"),
+            f.plain_number(value),
+            "TFLOPS",
+            basis="exact",
+            formula=formula,
+            facts=(meaning, card),
+        )
+    if name == "sustained_tflops":
+        return Explanation(
+            _("Sustained in this work"),
+            f.plain_number(value),
+            "TFLOPS",
+            basis=option["speed"]["basis"],
+            facts=(meaning, card),
+        )
+    titles = {
+        "peak_tflops_per_1000_cny": (_("Peak TFLOPS per 1000 yuan"), "TFLOPS", metrics["peak_tflops"]),
+        "sustained_tflops_per_1000_cny": (
+            _("Sustained TFLOPS per 1000 yuan"),
+            "TFLOPS",
+            metrics["sustained_tflops"],
+        ),
+        "gib_per_1000_cny": (_("Memory per 1000 yuan"), "GiB", value * purchase / 1000),
+        "gb_s_per_1000_cny": (_("Bandwidth per 1000 yuan"), "GB/s", value * purchase / 1000),
+    }
+    if name not in titles:
+        return None
+    title, unit, amount = titles[name]
+    facts = (meaning, card) if unit == "TFLOPS" else (card,)
+    formula = f"{f.plain_number(amount)} ÷ {money.bare(purchase)} × 1000"
+    return Explanation(title, f.number(value, 2), unit, basis="derived", formula=formula, facts=facts)
+
+
+def _robustness(option: Payload, value: float, words: Words) -> Explanation | None:
+    _, f = words.gettext, words.formats
+    robustness = option["robustness"]
+    return Explanation(
+        _("Share of draws in which it stays first"),
+        f.percent(value),
+        basis="derived",
+        facts=(
+            Fact(_("Draws"), f.number(robustness["draws"])),
+            Fact(_("Seed"), str(robustness["seed"])),
+        ),
+    )
+
+
+def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
+    """A figure or a price of a card's own page."""
+    _, f = words.gettext, words.formats
+    parts = path.split(".")
+    if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card["prices"]:
+        return explain_price(card["prices"][parts[1]], card["name"], words)
+    if parts[0] != "figures" or len(parts) < 2:
+        return None
+    figure = card["figures"].get(parts[1])
+    if figure is None:
+        return None
+    facts = []
+    source = figure["source"]
+    if source:
+        facts.append(Fact(_("Source"), source["title"] or source["id"], source["url"]))
+    facts.append(Fact(_("Date"), figure["as_of"] or "—"))
+    if figure.get("note"):
+        facts.append(Fact(_("Note"), figure["note"]))
+    for other in card.get("disagreeing", ()):
+        if other["figure"] == parts[1]:
+            where = other["source"]["title"] if other["source"] else ""
+            facts.append(
+                Fact(
+                    _("Another source says"),
+                    f"{f.figure(other['value'])} {other['unit']} · {where}",
+                    other["source"]["url"] if other["source"] else "",
+                )
+            )
+    return Explanation(
+        f.label(parts[1], "figure"),
+        f.figure(figure["value"]),
+        figure["unit"],
+        basis=figure["basis"],
+        formula=figure.get("formula", ""),
+        facts=tuple(facts),
+    )
+
+
+def formula_text(formula_id: str) -> str:
+    """The expression of a registered formula."""
+    from app.core.formulas import FORMULAS
+
+    formula = FORMULAS.get(formula_id)
+    return formula.expression if formula else ""

@@ -1,0 +1,334 @@
+"""Words for the codes of the contract. English source texts; the catalogue has the Chinese ones."""
+
+from __future__ import annotations
+
+
+def N_(text: str) -> str:
+    """Mark a text for extraction; it is translated where it is shown."""
+    return text
+
+
+VERDICT = {"fits": N_("fits"), "tight": N_("tight"), "does_not_fit": N_("does not fit")}
+BASIS = {
+    "exact": N_("exact"),
+    "measured": N_("measured"),
+    "calibrated": N_("calibrated"),
+    "derived": N_("derived"),
+    "assumed": N_("assumed"),
+}
+BASIS_MEANING = {
+    "exact": N_("follows from a definition or a first-hand document"),
+    "measured": N_("measured on this card with this model and precision"),
+    "calibrated": N_("a formula with a factor measured in the same class"),
+    "derived": N_("from a formula alone, with a wider interval"),
+    "assumed": N_("a default, or what you entered"),
+}
+TASK = {
+    "inference": N_("Inference"),
+    "lora": N_("LoRA"),
+    "qlora": N_("QLoRA"),
+    "training": N_("Full training"),
+    "finetune": N_("Fine-tuning"),
+}
+CONDITION = {
+    "new": N_("new"),
+    "used": N_("used"),
+    "refurbished": N_("refurbished"),
+    "modded": N_("modified"),
+}
+FAMILY = {
+    "decoder": N_("Language model"),
+    "encoder": N_("Text encoder (BERT …)"),
+    "encoder-decoder": N_("Encoder-decoder (T5 …)"),
+    "vision": N_("Vision"),
+    "diffusion": N_("Image generation"),
+    "speech": N_("Speech"),
+}
+PART = {
+    "weights": N_("Weights"),
+    "gradients": N_("Gradients"),
+    "optimizer": N_("Optimizer states"),
+    "activations": N_("Activations"),
+    "logits": N_("Logits"),
+    "kv_cache": N_("KV cache"),
+    "adapter": N_("Adapter"),
+    "engine": N_("Engine, CUDA graphs"),
+    "context": N_("CUDA context"),
+    "communication": N_("Communication buffers"),
+    "fragmentation": N_("Fragmentation"),
+}
+OBJECTIVE = {
+    "total_cost": N_("Total cost"),
+    "purchase": N_("Purchase"),
+    "tflops_per_yuan": N_("TFLOPS/¥"),
+    "speed": N_("Fastest"),
+    "power": N_("Power"),
+}
+OBJECTIVE_PHRASE = {
+    "total_cost": N_("by total cost"),
+    "purchase": N_("by purchase price"),
+    "tflops_per_yuan": N_("by sustained TFLOPS per yuan"),
+    "speed": N_("by speed"),
+    "power": N_("by power"),
+}
+BOUND = {
+    "compute": N_("compute"),
+    "bandwidth": N_("memory bandwidth"),
+    "memory": N_("memory bandwidth"),
+    "communication": N_("communication between cards"),
+    "launch": N_("launch overhead"),
+    "feeding": N_("feeding data"),
+    "measured": N_("measured as a whole"),
+}
+PHASE = {
+    "training": N_("training"),
+    "prefill": N_("prefill"),
+    "decode": N_("decode"),
+    "whole_run": N_("whole run"),
+    "forward": N_("forward pass"),
+}
+SPEED_UNIT = {
+    "tokens_per_s": N_("token/s"),
+    "images_per_s": N_("images/s"),
+    "samples_per_s": N_("samples/s"),
+    "molecules_per_s": N_("molecules/s"),
+    "frames_per_s": N_("frames/s"),
+    "denoising_steps_per_s": N_("denoising steps/s"),
+    "realtime_factor": N_("× real time"),
+}
+PER_UNIT = {
+    "million_tokens": N_("M tokens"),
+    "thousand_samples": N_("1,000 samples"),
+    "thousand_images": N_("1,000 images"),
+    "hour_of_audio": N_("hour of audio"),
+}
+WORK_UNIT = {
+    "tokens": N_("tokens"),
+    "samples": N_("samples"),
+    "images": N_("images"),
+    "epochs": N_("epochs"),
+    "hours": N_("hours of work"),
+}
+REJECTION = {
+    "memory": N_("Memory"),
+    "budget": N_("Budget"),
+    "power": N_("Power"),
+    "count": N_("Card count"),
+    "vendor": N_("Vendor"),
+    "framework": N_("Framework"),
+    "os": N_("Operating system"),
+    "feature": N_("Feature"),
+    "region": N_("Region"),
+    "precision": N_("Precision"),
+    "unpriced": N_("Unpriced"),
+    "stale_price": N_("Stale price"),
+    "deadline": N_("Deadline"),
+}
+CHANNEL_KIND = {
+    "quote": N_("quote"),
+    "override": N_("entered by you"),
+    "launch": N_("launch price"),
+    "observation": N_("observation"),
+    "retail": N_("retail"),
+    "diy": N_("DIY channel"),
+    "listing": N_("mean of listings"),
+    "listings_mean": N_("mean of listings"),
+    "asking": N_("asking price"),
+    "listings_lowest": N_("lowest listing"),
+    "article": N_("article"),
+    "server": N_("whole server"),
+}
+PRICE_PER = {"card": N_("per card"), "server-8": N_("8-card server, host included")}
+TAX = {"included": N_("tax included"), "excluded": N_("without tax"), "unknown": N_("tax unknown")}
+FLIP = {
+    "price": N_("Its own unit price"),
+    "rival_price": N_("Price of the second"),
+    "utilisation": N_("Utilisation"),
+    "electricity": N_("Electricity"),
+    "context": N_("Context each"),
+    "months": N_("Term"),
+    "work": N_("Amount of work"),
+}
+FIGURE = {
+    "memory_gib": N_("Memory, nominal"),
+    "driver_total_gib": N_("Memory, as the driver shows it"),
+    "usable_gib": N_("Memory, usable"),
+    "bandwidth_gb_s": N_("Memory bandwidth"),
+    "fp64_tflops": N_("FP64"),
+    "fp64_tensor_tflops": N_("FP64, tensor"),
+    "fp32_tflops": N_("FP32, vector"),
+    "tf32_tflops": N_("TF32, tensor (dense)"),
+    "fp16_vector_tflops": N_("FP16, vector"),
+    "fp16_tflops": N_("FP16, FP32 accumulate (dense)"),
+    "bf16_tflops": N_("BF16, FP32 accumulate (dense)"),
+    "fp16_fp16acc_tflops": N_("FP16, FP16 accumulate (dense)"),
+    "fp8_tflops": N_("FP8, FP32 accumulate (dense)"),
+    "fp8_fp16acc_tflops": N_("FP8, FP16 accumulate (dense)"),
+    "int8_tops": N_("INT8 (dense)"),
+    "int4_tops": N_("INT4 (dense)"),
+    "fp4_tflops": N_("FP4 (dense)"),
+    "tdp_w": N_("Power (TDP)"),
+    "recommended_psu_w": N_("Power supply, recommended"),
+    "link_gb_s": N_("Link, both directions"),
+    "pcie_gen": N_("PCIe generation"),
+    "pcie_lanes": N_("PCIe lanes"),
+    "mig_instances": N_("MIG instances"),
+    "l2_cache_mib": N_("L2 cache"),
+    "last_level_cache_mib": N_("Last-level cache"),
+    "boost_clock_mhz": N_("Boost clock"),
+    "tensor_clock_mhz": N_("Tensor clock"),
+    "sm_or_cu_count": N_("SM or CU count"),
+    "shader_cores": N_("Shader cores"),
+    "tensor_cores": N_("Tensor cores"),
+    "memory_bus_bits": N_("Memory bus"),
+    "memory_rate_gbps": N_("Memory rate per pin"),
+    "launch_msrp_usd": N_("Launch price, US dollars"),
+    "launch_msrp_cny": N_("Launch price, yuan"),
+}
+ASSUMED_FIELD = {
+    "months": N_("Term"),
+    "hours_per_month": N_("Hours per month"),
+    "electricity_cny_per_kwh": N_("Electricity"),
+    "pue": N_("PUE"),
+    "utilisation": N_("Utilisation"),
+    "residual": N_("Residual value"),
+    "host_cny_per_gpu": N_("Host share per card"),
+    "engine": N_("Engine"),
+    "optimizer": N_("Optimizer"),
+    "recipe": N_("Recipe"),
+    "attention": N_("Attention"),
+    "sequence_length": N_("Sequence length"),
+    "output_length": N_("Output length"),
+    "image_size": N_("Image size"),
+    "kv_precision": N_("KV precision"),
+    "counts": N_("Card counts"),
+    "objective": N_("Objective"),
+    "conditions": N_("Conditions"),
+    "limit": N_("Rows shown"),
+    "load": N_("Load"),
+    "software": N_("Software age"),
+    "padding": N_("Padding"),
+    "as_of": N_("As of"),
+    "memory_fraction": N_("Share of the card the engine takes"),
+    "max_num_seqs": N_("Sequences the engine admits"),
+    "max_age_days": N_("Oldest price that counts"),
+    "region": N_("Price region"),
+    "parallelism": N_("Parallel plan"),
+    "plan": N_("Parallel plan"),
+    "count": N_("Card count"),
+    "refuse_stale": N_("Refuse stale prices"),
+    "task": N_("Task"),
+    "model": N_("Model"),
+    "dimensions": N_("Dimensions"),
+}
+LOAD = {"batch": N_("batch"), "single": N_("one at a time"), "saturated": N_("saturated")}
+SOFTWARE = {"new": N_("newest"), "usual": N_("usual"), "old": N_("old")}
+REGION = {
+    "CN": N_("Mainland China"),
+    "US": N_("United States"),
+    "HK": N_("Hong Kong"),
+    "TW": N_("Taiwan"),
+    "EU": N_("European Union"),
+    "global": N_("worldwide"),
+}
+
+DETAIL = {
+    "time_to_first_token_s": N_("Time to first token"),
+    "time_per_output_token_s": N_("Time per output token"),
+    "prefill_s": N_("Prefill"),
+    "decode_s": N_("Decode"),
+    "compute_s": N_("Compute"),
+    "bandwidth_s": N_("Memory traffic"),
+    "communication_s": N_("Communication"),
+    "launch_s": N_("Launch overhead"),
+    "feeding_s": N_("Feeding data"),
+}
+BILLING = {
+    "on-demand": N_("on demand"),
+    "spot": N_("spot"),
+    "monthly": N_("monthly"),
+    "yearly": N_("yearly"),
+}
+
+KINDS: dict[str, dict[str, str]] = {
+    "verdict": VERDICT,
+    "basis": BASIS,
+    "basis_meaning": BASIS_MEANING,
+    "task": TASK,
+    "condition": CONDITION,
+    "family": FAMILY,
+    "part": PART,
+    "objective": OBJECTIVE,
+    "objective_phrase": OBJECTIVE_PHRASE,
+    "bound": BOUND,
+    "phase": PHASE,
+    "speed_unit": SPEED_UNIT,
+    "per_unit": PER_UNIT,
+    "work_unit": WORK_UNIT,
+    "rejection": REJECTION,
+    "channel_kind": CHANNEL_KIND,
+    "price_per": PRICE_PER,
+    "tax": TAX,
+    "flip": FLIP,
+    "figure": FIGURE,
+    "assumed_field": ASSUMED_FIELD,
+    "detail": DETAIL,
+    "billing": BILLING,
+    "load": LOAD,
+    "software": SOFTWARE,
+    "price_region": REGION,
+}
+
+PRECISION_NAMES = {
+    "fp32": "FP32",
+    "tf32": "TF32",
+    "fp16": "FP16",
+    "bf16": "BF16",
+    "fp8": "FP8",
+    "fp4": "FP4",
+    "int8": "INT8",
+    "int4": "INT4",
+    "nf4": "NF4",
+    "awq": "AWQ 4 bit",
+    "gptq": "GPTQ 4 bit",
+    "mxfp4": "MXFP4",
+    "nvfp4": "NVFP4",
+    "q8_0": "Q8_0",
+    "q4_0": "Q4_0",
+}
+ENGINE_NAMES = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "tensorrt-llm": "TensorRT-LLM",
+    "llama.cpp": "llama.cpp",
+    "transformers": "Transformers",
+    "pytorch": "PyTorch",
+    "tensorflow": "TensorFlow",
+    "diffusers": "Diffusers",
+    "faster-whisper": "faster-whisper",
+    "paddle": "PaddlePaddle",
+    "mindspore": "MindSpore",
+}
+OPTIMIZER_NAMES = {
+    "adamw": "AdamW",
+    "adamw-8bit": "AdamW 8 bit",
+    "adafactor": "Adafactor",
+    "sgd": "SGD",
+    "momentum": "SGD + momentum",
+    "rmsprop": "RMSprop",
+    "lion": "Lion",
+    "galore": "GaLore",
+}
+
+
+def precision_name(code: str) -> str:
+    """A number format as the field writes it: bf16 -> BF16, gguf-q4_k_m -> GGUF Q4_K_M."""
+    if code.startswith("gguf-"):
+        return "GGUF " + code[5:].upper()
+    return PRECISION_NAMES.get(code, code.upper())
+
+
+def proper_name(code: str) -> str:
+    """An engine or framework, with the version a filter may carry: tensorflow==2.15 -> TensorFlow 2.15."""
+    name, _, version = code.partition("==")
+    return f"{ENGINE_NAMES.get(name, name)} {version}".strip()

@@ -1,0 +1,110 @@
+"""What the form says about the model it was given, and the names it offers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from app.services.catalogue import NotInCatalogue, find_model, model_body
+from app.services.contract import Snapshot
+from app.services.figures import format_parameters
+from app.web.form import FormState, model_size
+from app.web.view import Words
+
+_FOREIGN_VENDORS = frozenset({"NVIDIA", "AMD", "Intel", "Google", "AWS", "Apple", "modded"})
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One entry of the model picker."""
+
+    name: str
+    hint: str
+
+
+@lru_cache(maxsize=2)
+def offers(snapshot: Snapshot) -> tuple[Offer, ...]:
+    """Names of the presets with their size."""
+    return tuple(
+        Offer(model.name or model.id, format_parameters(model.architecture.parameters))
+        for model in sorted(snapshot.models.values(), key=lambda m: (m.name or m.id).casefold())
+    )
+
+
+@lru_cache(maxsize=2)
+def vendors(snapshot: Snapshot) -> tuple[str, ...]:
+    """The makers of the catalogue's cards."""
+    return tuple(sorted({gpu.vendor for gpu in snapshot.gpus}, key=str.casefold))
+
+
+def chinese_vendors(snapshot: Snapshot) -> tuple[str, ...]:
+    """The makers that the choice "Chinese makers" stands for."""
+    return tuple(v for v in vendors(snapshot) if v not in _FOREIGN_VENDORS and not v.startswith("NVIDIA"))
+
+
+def shown_name(state: FormState, snapshot: Snapshot) -> str:
+    """The model as headings name it."""
+    if state.one("config"):
+        return "config.json"
+    text = state.one("model")
+    if model_size(text) is None:
+        try:
+            preset = find_model(snapshot, text)
+        except NotInCatalogue:
+            return text
+        return preset.name or preset.id
+    return text.upper().replace(" ", "")
+
+
+def family_of(state: FormState, snapshot: Snapshot) -> str:
+    """The family of the chosen model; empty when it is not known before it is computed."""
+    if state.one("config"):
+        return ""
+    text = state.one("model")
+    if model_size(text) is not None:
+        return state.one("family")
+    try:
+        return find_model(snapshot, text).family
+    except NotInCatalogue:
+        return ""
+
+
+def facts(state: FormState, snapshot: Snapshot, words: Words) -> list[str]:
+    """The dimensions that the calculation will use, in one line."""
+    _, formats = words.gettext, words.formats
+    if state.one("config"):
+        return [_("dimensions from the config.json below")]
+    text = state.one("model")
+    if model_size(text) is not None:
+        family = formats.label(state.one("family"), "family")
+        return [family, _("dimensions by the family's pattern, wider interval")]
+    try:
+        body = model_body(find_model(snapshot, text))
+    except NotInCatalogue:
+        return []
+    return preset_facts(body, words)
+
+
+def preset_facts(body: dict[str, Any], words: Words) -> list[str]:
+    """Parameters, layers, width, heads, vocabulary of a preset, as far as it has them."""
+    _, formats = words.gettext, words.formats
+    shape = body["architecture"]
+    found = [_("%(count)s parameters") % {"count": formats.parameters(body["parameters"])}]
+    active = body.get("active_parameters")
+    if active and active < 0.98 * body["parameters"]:
+        found.append(_("%(count)s active") % {"count": formats.parameters(active)})
+    if shape.get("layers"):
+        found.append(_("%(count)s layers") % {"count": shape["layers"]})
+    if shape.get("hidden_size"):
+        found.append(_("hidden %(size)s") % {"size": formats.number(shape["hidden_size"])})
+    kv_heads, heads = shape.get("kv_heads"), shape.get("attention_heads")
+    if heads and kv_heads and not isinstance(kv_heads, list):
+        found.append(_("KV heads %(kv)s of %(heads)s") % {"kv": kv_heads, "heads": heads})
+    if shape.get("experts"):
+        found.append(_("%(count)s experts") % {"count": shape["experts"]})
+    if shape.get("vocab_size"):
+        found.append(_("vocab %(size)s") % {"size": formats.number(shape["vocab_size"])})
+    if shape.get("image_size"):
+        found.append(_("image %(size)s") % {"size": " × ".join(str(v) for v in shape["image_size"])})
+    return found

@@ -1,0 +1,212 @@
+"""Pages to read: models, method, one figure, one option; and the data of the charts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from app.charts import prices as price_charts
+from app.charts import shortlist as charts
+from app.charts.theme import THEMES
+from app.core.formulas import FORMULAS
+from app.services.catalogue import NotInCatalogue, gpu_detail, model_body
+from app.services.catalogue_pages import page as list_page
+from app.web import columns, view
+from app.web.answers import Asked, ask, open_page, today
+from app.web.calculator import question_words
+from app.web.cards import EVERYTHING
+from app.web.explain import Explanation, explain_answer, explain_card
+from app.web.frozen import Frozen, open_comparison
+from app.web.labels import BASIS, BASIS_MEANING
+from app.web.models import preset_facts
+from app.web.render import is_fragment
+from app.web.tables import csv_response
+
+router = APIRouter()
+
+
+def _answered(request: Request) -> tuple[Asked | Frozen, dict[str, Any]]:
+    """The live answer of the address, or the frozen one it names; a question at fault is a 422."""
+    if request.query_params.get("comparison"):
+        frozen = open_comparison(request, request.query_params["comparison"])
+        return frozen, frozen.answer
+    asked = ask(request)
+    if asked.answer is None:
+        texts = [text for texts in asked.state.errors.values() for text in texts]
+        raise HTTPException(422, " ".join(texts))
+    return asked, asked.answer
+
+
+@router.get("/explain")
+def explain(request: Request) -> Response:
+    """One figure opened: a fragment for the popover, a page without JavaScript."""
+    path = request.query_params.get("figure", "")[:200]
+    name = request.query_params.get("gpu", "")
+    found: Explanation | None
+    if name:
+        page, snapshot, words = open_page(request)
+        try:
+            card = gpu_detail(snapshot, name, today(), page.language)
+        except NotInCatalogue:
+            raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
+        found = explain_card(card, path, words)
+        back = f"/gpus/{card['id']}"
+    else:
+        asked, answer = _answered(request)
+        page, words = asked.page, asked.words
+        found = explain_answer(answer, path, words)
+        back = asked.links.page()
+    if found is None:
+        raise HTTPException(404, page._("There is no such figure."))
+    template = "explain_fragment.html" if is_fragment(request) else "explain.html"
+    return page.render(template, "", figure=found, back=back)
+
+
+@router.get("/option")
+def option(request: Request) -> Response:
+    """One option in full: three small tables."""
+    asked, answer = _answered(request)
+    rank = request.query_params.get("rank", "")
+    index = int(rank) - 1 if rank.isascii() and rank.isdigit() and len(rank) < 6 else -1
+    if not 0 <= index < len(answer["options"]):
+        raise HTTPException(404, asked.page._("There is no such option."))
+    options = answer["options"]
+    view.dress(options, asked.words)
+    trains = answer["question"]["workload"].get("task", "inference") != "inference"
+    chosen = options[index]
+    return asked.page.render(
+        "option_fragment.html" if is_fragment(request) else "option.html",
+        "",
+        o=chosen,
+        p=f"options.{index}",
+        at=asked.links,
+        trains=trains,
+        used=view.used_gib(answer["question"]),
+        groups=view.groups_of([chosen], trains, asked.words)[0],
+        columns=9 if chosen["robustness"] else 8,
+        back=asked.links.page(open=rank),
+        asked=question_words(asked)["asked"] if isinstance(asked, Asked) else "",
+        say=view.sentence(chosen),
+    )
+
+
+@router.get("/ranking.csv")
+def ranking_csv(request: Request) -> Response:
+    """The ranked options as a table of raw values."""
+    _, answer = _answered(request)
+    heads = (
+        "rank option condition plan verdict need_low_gib need_gib need_high_gib usable_gib speed_low speed "
+        "speed_high speed_unit price_cny price_kind price_date purchase_cny total_cny per_hour_cny "
+        "per_unit_cny "
+        "per_unit precision peak_tflops peak_tflops_per_1000_cny"
+    ).split()
+    return csv_response("ranking", heads, (_csv_row(o) for o in answer["options"]))
+
+
+def _csv_row(o: dict[str, Any]) -> list[Any]:
+    need, unit = o["memory"]["per_gpu_gib"], o["cost"]["per_unit"] or {"amount_cny": None, "unit": None}
+    return [
+        o["rank"],
+        o["label"].replace("\u00a0", " "),
+        o["condition"],
+        view.plan_words(o["plan"]).replace("\u00a0", " "),
+        o["fit"]["verdict"],
+        need["low"],
+        need["expected"],
+        need["high"],
+        o["fit"]["usable_gib"],
+        o["speed"]["low"],
+        o["speed"]["expected"],
+        o["speed"]["high"],
+        o["speed"]["unit"],
+        o["price"]["amount_cny"],
+        o["price"]["channel_kind"] or o["price"]["kind"],
+        o["price"]["observed_on"],
+        o["cost"]["purchase_cny"],
+        o["cost"]["total_cny"],
+        o["cost"]["per_hour_cny"],
+        unit["amount_cny"],
+        unit["unit"],
+        o["metrics"]["precision"],
+        o["metrics"]["peak_tflops"],
+        o["metrics"]["peak_tflops_per_1000_cny"],
+    ]
+
+
+@router.get("/result.json")
+def result_json(request: Request) -> Response:
+    """The answer behind the page as it is, for a script or a colleague."""
+    return JSONResponse(_answered(request)[1], headers={"cache-control": "no-store"})
+
+
+@router.get("/charts/{kind}")
+def chart(request: Request, kind: str) -> Response:
+    """Data and layout of a chart for Plotly."""
+    theme = request.query_params.get("theme", "light")
+    theme = theme if theme in THEMES else "light"
+    if kind == "prices":
+        return JSONResponse(_price_chart(request, theme))
+    if kind not in ("value", "memory", "pareto"):
+        raise HTTPException(404)
+    asked, answer = _answered(request)
+    language, text = asked.page.language, asked.page._
+    options = answer["options"]
+    if kind == "value":
+        return JSONResponse(charts.value_chart(options, theme, text))
+    if kind == "memory":
+        trains = answer["question"]["workload"].get("task", "inference") != "inference"
+        used = view.used_gib(answer["question"])
+        return JSONResponse(charts.memory_chart(options, theme, text, trains=trains, used_gib=used))
+    unit = asked.words.formats.label(options[0]["speed"]["unit"], "speed_unit") if options else ""
+    front = [item["rank"] for item in answer["pareto"]]
+    return JSONResponse(charts.pareto_chart(options, front, theme, language, text, unit=unit))
+
+
+def _price_chart(request: Request, theme: str) -> dict[str, Any]:
+    page, snapshot, _words = open_page(request)
+    try:
+        card = gpu_detail(snapshot, request.query_params.get("gpu", ""), today(), page.language)
+    except NotInCatalogue:
+        raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
+    rows = list_page(snapshot, "prices", {"of_gpu": card["id"]}, EVERYTHING, today(), page.language)["items"]
+    return price_charts.history_chart(rows, columns.best_price(card), theme, page.language, page._)
+
+
+@router.get("/models")
+def models(request: Request) -> Response:
+    """The presets with the dimensions that are computed with."""
+    page, snapshot, words = open_page(request)
+    query = request.query_params.get("q", "")[:100].strip()
+    family = request.query_params.get("family", "")[:40]
+    rows = []
+    for preset in snapshot.models.values():
+        name = f"{preset.id} {preset.name} {preset.hf_repo}".casefold()
+        if all(word in name for word in query.casefold().split()) and family in ("", preset.family):
+            body = model_body(preset)
+            rows.append(body | {"facts": preset_facts(body, words)[1:]})
+    families = sorted({preset.family for preset in snapshot.models.values()})
+    return page.render(
+        "models.html",
+        "/models",
+        rows=rows,
+        total=len(snapshot.models),
+        families=families,
+        q=query,
+        family=family,
+    )
+
+
+@router.get("/method")
+def method(request: Request) -> Response:
+    """The formulas with their validity and references, and what the bases mean."""
+    page, _snapshot, _words = open_page(request)
+    groups: dict[str, list[Any]] = {}
+    for formula in sorted(FORMULAS.values(), key=lambda f: f.id):
+        groups.setdefault(formula.id.split(".", 1)[0], []).append(formula)
+    bases = [(code, page._(BASIS[code]), page._(BASIS_MEANING[code])) for code in BASIS]
+    return page.render(
+        "method.html", "/method", groups=groups, bases=bases, say=lambda text: page._(text) if text else ""
+    )

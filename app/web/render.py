@@ -1,0 +1,176 @@
+"""Templates: one environment for each language, and what every page is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from app import __version__
+from app.resources import resource_path
+from app.services.language import negotiate, translations
+from app.static_files import asset_url
+from app.web.formatting import Formats, axis
+from app.web.money import Money
+
+HTML_LANGUAGE = {"zh": "zh-CN", "en": "en"}
+BRAND = {"zh": "\u5361\u503c", "en": "Cardworth"}
+BRAND_PAIR = {"zh": "\u5361\u503c Cardworth", "en": "Cardworth \u5361\u503c"}
+THEMES = ("system", "light", "dark")
+CURRENCIES = ("CNY", "USD")
+COOKIES = {"lang": "cw_lang", "theme": "cw_theme", "currency": "cw_currency"}
+VARY = "HX-Request, Accept-Language, Cookie"
+YEAR_SECONDS = 31_536_000
+
+
+@lru_cache(maxsize=4)
+def environment(language: str) -> Environment:
+    """The templates in one language; compiled once."""
+    env = Environment(
+        loader=FileSystemLoader(resource_path("templates")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
+    )
+    messages = translations(language)
+    env.install_gettext_translations(messages, newstyle=True)  # type: ignore[attr-defined]
+    env.filters.update(Formats(language, messages.gettext).filters())
+    env.globals.update(asset_url=asset_url, scale_of=axis)
+    return env
+
+
+def cookie_name(request: Request, which: str) -> str:
+    """The cookie's name; browsers take the `__Host-` prefix only under https."""
+    prefix = "__Host-" if request.url.scheme == "https" else ""
+    return prefix + COOKIES[which]
+
+
+def choice(request: Request, which: str, allowed: tuple[str, ...]) -> str:
+    """What the address or the cookie says about theme or currency, else the first allowed."""
+    for value in (request.query_params.get(which), request.cookies.get(cookie_name(request, which))):
+        if value in allowed:
+            return str(value)
+    return allowed[0]
+
+
+def language_of(request: Request) -> str:
+    """The language of the answer."""
+    settings = getattr(request.app.state, "settings", None)
+    default = getattr(settings, "default_language", "") or "en"
+    return negotiate(
+        request.query_params.get("lang"),
+        request.cookies.get(cookie_name(request, "lang")),
+        request.headers.get("accept-language"),
+        default,
+    )
+
+
+def is_fragment(request: Request) -> bool:
+    """Whether htmx or our script asks for a part of the page; after a jump in history it wants the whole."""
+    headers = request.headers
+    return headers.get("hx-request") == "true" and headers.get("hx-history-restore-request") != "true"
+
+
+def gettext_of(language: str) -> Callable[[str], str]:
+    """The translation function of a language."""
+    return translations(language).gettext
+
+
+class Page:
+    """One answer in the making: language, currency, theme, and what the frame of every page shows."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.language = language_of(request)
+        self.theme = choice(request, "theme", THEMES)
+        self.currency = choice(request, "currency", CURRENCIES)
+        self._ = gettext_of(self.language)
+        self.rate: dict[str, Any] | None = None
+        self.catalog = ""
+        self.catalog_date = ""
+
+    def switch(self, name: str, value: str) -> str:
+        """This page with another language, currency or theme."""
+        pairs = [(k, v) for k, v in parse_qsl(self.request.url.query) if k != name]
+        path = self.request.url.path if self.request.method == "GET" else "/"
+        return f"{path}?{urlencode([*pairs, (name, value)])}"
+
+    @property
+    def money(self) -> Money:
+        """How amounts are shown."""
+        if self.currency == "USD" and self.rate:
+            return Money(self.language, "USD", float(self.rate["cny"]))
+        return Money(self.language)
+
+    def navigation(self) -> list[tuple[str, str]]:
+        """The pages that there are."""
+        _ = self._
+        return [
+            ("/", _("Calculator")),
+            ("/gpus", _("GPUs")),
+            ("/models", _("Models")),
+            ("/method", _("Method")),
+        ]
+
+    def context(self, section: str) -> dict[str, Any]:
+        """What the frame of every page needs."""
+        return {
+            "request": self.request,
+            "language": self.language,
+            "html_lang": HTML_LANGUAGE[self.language],
+            "brand": BRAND[self.language],
+            "brand_pair": BRAND_PAIR[self.language],
+            "theme": self.theme,
+            "currency": self.money.currency,
+            "money": self.money,
+            "navigation": self.navigation(),
+            "section": section,
+            "switch": self.switch,
+            "versions": {"engine": __version__, "catalog": self.catalog},
+            "catalog_date": self.catalog_date,
+            "rate": self.rate,
+            "print_date": "",
+        }
+
+    def render(
+        self,
+        template: str,
+        section: str = "",
+        code: int = 200,
+        headers: Mapping[str, str] | None = None,
+        **values: Any,
+    ) -> HTMLResponse:
+        """The page as an answer, with the cookies that its address asked for."""
+        body = environment(self.language).get_template(template).render(self.context(section) | values)
+        return self.respond(body.encode("utf-8", "replace"), code, headers)
+
+    def respond(self, body: bytes, code: int = 200, headers: Mapping[str, str] | None = None) -> HTMLResponse:
+        """A rendered body as an answer to this reader."""
+        response = HTMLResponse(
+            body, code, {"vary": VARY, "cache-control": "private, no-cache", **(headers or {})}
+        )
+        response.headers["content-language"] = HTML_LANGUAGE[self.language]
+        self._remember(response)
+        return response
+
+    def _remember(self, response: HTMLResponse) -> None:
+        asked = self.request.query_params
+        chosen = {"lang": self.language, "theme": self.theme, "currency": self.currency}
+        for which, value in chosen.items():
+            if asked.get(which) and asked[which].lower().startswith(value.lower()):
+                response.set_cookie(
+                    cookie_name(self.request, which),
+                    value,
+                    max_age=YEAR_SECONDS,
+                    path="/",
+                    secure=self.request.url.scheme == "https",
+                    httponly=True,
+                    samesite="lax",
+                )

@@ -1,0 +1,187 @@
+// Cardworth: what the pages need beyond htmx. Every page works without this file; it opens figures in place,
+// draws charts when they come near, and keeps focus where the reader is.
+"use strict";
+
+const WIDE = matchMedia("(min-width: 64rem)");
+const DARK = matchMedia("(prefers-color-scheme: dark)");
+const FRAGMENT = { headers: { "HX-Request": "true" } };
+
+/* The question stays open beside the result where the CSS for it is not understood. */
+function openQuestion() {
+  const ask = document.querySelector("details.ask");
+  if (ask && WIDE.matches && !CSS.supports("selector(::details-content)")) ask.open = true;
+}
+
+/* Figures: a click or Enter fills the one popover of the page; Esc closes it and focus returns. */
+const popover = () => document.getElementById("figure");
+let opener = null;
+
+async function openFigure(link) {
+  const box = popover();
+  if (!box || !box.showPopover) return false;
+  const answer = await fetch(link.href, FRAGMENT);
+  if (!answer.ok) return false;
+  box.innerHTML = await answer.text();
+  if (box.matches(":popover-open")) box.hidePopover();
+  opener = link;
+  place(box, link);
+  box.setAttribute("aria-labelledby", "figure-title");
+  box.tabIndex = -1;
+  box.showPopover();
+  place(box, link);
+  box.focus({ preventScroll: true });
+  return true;
+}
+
+// Styles set through the CSSOM are allowed by the content security policy; attributes are not.
+function place(box, link) {
+  const at = link.getBoundingClientRect();
+  const width = box.offsetWidth || 368;
+  const height = box.offsetHeight || 200;
+  const left = Math.max(8, Math.min(at.left, innerWidth - width - 8));
+  const below = at.bottom + 6;
+  const top = below + height > innerHeight - 8 && at.top > height + 12 ? at.top - height - 6 : below;
+  box.style.setProperty("left", `${left}px`);
+  box.style.setProperty("top", `${Math.max(8, Math.min(top, innerHeight - height - 8))}px`);
+  box.style.setProperty("right", "auto");
+  box.style.setProperty("bottom", "auto");
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a.fig");
+  if (!link || event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  openFigure(link).then((shown) => { if (!shown) location.assign(link.href); },
+    () => location.assign(link.href));
+});
+
+document.addEventListener("toggle", (event) => {
+  if (event.target !== popover() || event.newState !== "closed" || !opener) return;
+  const inside = document.activeElement === document.body || popover().contains(document.activeElement);
+  if (inside && opener.isConnected) opener.focus({ preventScroll: true });
+}, true);
+
+/* Rows: the second click on "Details" closes what the first one opened. */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-row]");
+  if (!link) return;
+  const next = link.closest("tr").nextElementSibling;
+  if (next && next.classList.contains("open")) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    next.remove();
+    setRow(link, false);
+  }
+}, true);
+
+function setRow(link, open) {
+  link.setAttribute("aria-expanded", String(open));
+  const word = link.querySelector("[data-more]");
+  word.textContent = open ? word.dataset.less : word.dataset.more;
+}
+
+/* htmx: focus, failures, charts of the new result. */
+let submitted = false;
+
+document.addEventListener("submit", () => { submitted = true; }, true);
+document.addEventListener("input", () => { submitted = false; }, true);
+
+document.addEventListener("htmx:before:request", (event) => {
+  const source = event.detail.ctx?.sourceElement;
+  if (source?.id !== "ask") return;
+  document.getElementById("main")?.setAttribute("aria-busy", "true");
+});
+
+document.addEventListener("htmx:after:swap", (event) => {
+  const source = event.detail.ctx?.sourceElement;
+  if (source?.matches?.("a[data-row]")) setRow(source, true);
+  settle();
+  if (source?.id !== "ask" || !submitted) return;
+  submitted = false;
+  const summary = document.querySelector(".errsum");
+  (summary || document.getElementById("main")).focus();
+});
+
+for (const name of ["htmx:finally:request", "htmx:after:request"]) {
+  document.addEventListener(name, () => document.getElementById("main")?.removeAttribute("aria-busy"));
+}
+
+for (const name of ["htmx:response:error", "htmx:error"]) {
+  document.addEventListener(name, (event) => {
+    const status = event.detail.ctx?.response?.status ?? 0;
+    const aborted = event.detail.error?.name === "AbortError";
+    const box = document.getElementById("failure");
+    if (box && !aborted && (status === 0 || status >= 500)) box.hidden = false;
+  });
+}
+
+/* Charts: drawn when they come near the viewport; the table under each is there from the start. */
+const theme = () => document.documentElement.dataset.theme || (DARK.matches ? "dark" : "light");
+let plotly = null;
+
+function loadPlotly() {
+  plotly ??= new Promise((done, failed) => {
+    const script = document.createElement("script");
+    script.src = document.body.dataset.plotly;
+    script.onload = () => done(window.Plotly);
+    script.onerror = failed;
+    document.head.append(script);
+  });
+  return plotly;
+}
+
+const CHINESE = {
+  moduleType: "locale", name: "zh-CN", dictionary: {},
+  format: {
+    days: ["星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"],
+    shortDays: ["周日", "周一", "周二", "周三", "周四", "周五", "周六"],
+    months: ["一月", "二月", "三月", "四月", "五月", "六月", "七月", "八月", "九月", "十月", "十一月", "十二月"],
+    shortMonths: ["1月", "2月", "3月", "4月", "5月", "6月", "7月", "8月", "9月", "10月", "11月", "12月"],
+    date: "%Y-%m-%d", decimal: ".", thousands: ",",
+  },
+};
+
+async function draw(box) {
+  box.dataset.drawn = theme();
+  const address = new URL(box.dataset.figure, location.href);
+  address.searchParams.set("theme", theme());
+  const [Plotly, answer] = await Promise.all([loadPlotly(), fetch(address)]);
+  if (!answer.ok || !box.isConnected) return;
+  const figure = await answer.json();
+  if (box.clientWidth < 520) {
+    // On a narrow drawing labels would cover the points; a touch shows them, and the table has them all.
+    for (const trace of figure.data) if (trace.customdata && trace.mode === "markers+text") trace.mode = "markers";
+  }
+  const locale = document.body.dataset.locale;
+  if (locale === "zh-CN") Plotly.register(CHINESE);
+  await Plotly.newPlot(box, figure.data, figure.layout, {
+    displaylogo: false, displayModeBar: false, responsive: true, showSendToCloud: false, plotlyServerURL: "",
+    scrollZoom: false, doubleClick: false, locale,
+  });
+  box.setAttribute("role", "img");
+  box.setAttribute("aria-label", box.dataset.label);
+}
+
+const near = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting || entry.target.dataset.drawn) continue;
+    near.unobserve(entry.target);
+    draw(entry.target).catch(() => { entry.target.hidden = true; });
+  }
+}, { rootMargin: "400px" });
+
+function settle() {
+  for (const box of document.querySelectorAll(".draw[data-figure]:not([data-drawn])")) {
+    box.hidden = false;
+    near.observe(box);
+  }
+}
+
+DARK.addEventListener("change", () => {
+  for (const box of document.querySelectorAll(".draw[data-drawn]")) {
+    if (box.dataset.drawn !== theme()) draw(box).catch(() => {});
+  }
+});
+
+document.addEventListener("DOMContentLoaded", () => { openQuestion(); settle(); });
+WIDE.addEventListener("change", openQuestion);

@@ -1,0 +1,189 @@
+"""The calculator as a person uses it: live results, addresses, keyboard, freezing, without JavaScript."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.browser.conftest import Watched, new_context, watch
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+HEADLINE = ".ans h1"
+
+
+def need(watched: Watched) -> float:
+    """GiB per GPU of the first option, as the page carries it for programs."""
+    figure = watched.page.locator('[data-field="options.0.memory.per_gpu_gib.expected"]').first
+    return float(figure.get_attribute("data-value") or "nan")
+
+
+def test_a_changed_field_changes_the_answer_without_a_reload(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    before = need(watched)
+    page.evaluate("window.notReloaded = true")
+    page.fill("#batch_size", "64")
+    page.wait_for_url(re.compile("batch_size=64"))
+    page.wait_for_function(
+        "was => Number(document.querySelector('[data-field=\"options.0.memory.per_gpu_gib.expected\"]')"
+        ".dataset.value) !== was",
+        arg=before,
+    )
+    assert page.evaluate("window.notReloaded") is True
+    assert page.evaluate("document.activeElement.id") == "batch_size"
+    assert page.input_value("#batch_size") == "64"
+    assert "64" in page.inner_text("#asked")
+
+
+def test_the_address_opened_anew_gives_the_same_answer(
+    watched: Watched, browser: Browser, live_server: str
+) -> None:
+    page = watched.page
+    watched.open("/")
+    page.fill("#model", "Llama-3.1-8B")
+    page.dispatch_event("#model", "change")
+    page.wait_for_url(re.compile("model=Llama"))
+    page.select_option("#precision", "fp8")
+    page.wait_for_url(re.compile("precision=fp8"))
+    page.wait_for_load_state("networkidle")
+    headline, address = page.inner_text(HEADLINE), page.url
+    query = parse_qs(urlsplit(address).query)
+    assert query == {"model": ["Llama-3.1-8B"], "precision": ["fp8"]}, "only what differs from the defaults"
+    other = new_context(browser, locale="en-US")
+    again = watch(other, live_server)
+    again.page.goto(address)
+    assert again.page.inner_text(HEADLINE) == headline
+    again.check()
+    other.close()
+
+
+def test_back_restores_question_and_answer(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    first = page.inner_text(HEADLINE)
+    page.fill("#sequence_length", "65536")
+    page.wait_for_url(re.compile("sequence_length=65536"))
+    page.wait_for_function("was => document.querySelector('.ans h1').innerText !== was", arg=first)
+    page.go_back()
+    page.wait_for_function("was => document.querySelector('.ans h1').innerText === was", arg=first)
+    assert page.input_value("#sequence_length") == "8192"
+
+
+def test_a_wrong_field_is_named_and_the_last_answer_stays(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    headline = page.inner_text(HEADLINE)
+    page.fill("#months", "abc")
+    page.wait_for_selector(".errsum")
+    assert page.get_attribute("#months", "aria-invalid") == "true"
+    assert page.inner_text("#months-h")
+    assert page.input_value("#months") == "abc"
+    assert page.inner_text(HEADLINE) == headline
+    assert "months" not in page.url
+    page.fill("#months", "24")
+    page.wait_for_url(re.compile("months=24"))
+    page.wait_for_selector(".errsum", state="detached")
+    # The refused question is an answer of the server with status 422, which the console counts as an error.
+    watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]
+
+
+def test_a_figure_opens_by_keyboard_and_escape_returns_to_it(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    figure = page.locator(f"{HEADLINE} a.fig").last
+    figure.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#figure:popover-open")
+    text = page.inner_text("#figure")
+    assert "=" in text and "Formula" in text
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#figure:popover-open", state="detached")
+    assert figure.evaluate("node => node === document.activeElement")
+
+
+def test_details_of_a_row_open_and_close(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    link = page.locator("a[data-row]").first
+    link.click()
+    page.wait_for_selector("tr.open")
+    assert link.get_attribute("aria-expanded") == "true"
+    assert page.locator("tr.open table").count() == 3
+    link.click()
+    page.wait_for_selector("tr.open", state="detached")
+    assert link.get_attribute("aria-expanded") == "false"
+
+
+def test_a_pinned_card_stands_under_the_first(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    rank = page.locator("tr.opt .no").nth(4).inner_text()
+    page.locator("tr.say").nth(4).get_by_role("link", name="Pin").click()
+    page.wait_for_selector("tr.opt.pin")
+    assert page.locator("tr.opt .no").nth(1).inner_text() == rank
+    assert "pin=" in page.url
+
+
+def test_charts_are_drawn_when_they_come_near(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    for chart in ("value", "memory", "pareto"):
+        page.locator(f"#chart-{chart}").scroll_into_view_if_needed()
+        page.wait_for_selector(f"#chart-{chart} .main-svg")
+    assert page.locator(".modebar-btn").count() == 0
+    bars = page.locator("#chart-value .bars path").count()
+    rows = page.locator("#chart-value tbody tr").count()
+    assert bars == min(rows, 12)
+
+
+def test_a_comparison_is_frozen_and_its_link_opens_elsewhere(
+    watched: Watched, browser: Browser, live_server: str
+) -> None:
+    page = watched.page
+    watched.open("/")
+    page.fill("#freeze-title", "Cards <for> the assistant")
+    headline = page.inner_text(HEADLINE)
+    page.get_by_role("button", name="Freeze as a comparison").click()
+    page.wait_for_url(re.compile(r"/c/[\w-]{20,}$"))
+    assert page.inner_text("h1") == "Cards <for> the assistant"
+    assert page.inner_text(".big") == headline
+    other = new_context(browser, locale="zh-CN")
+    reader = watch(other, live_server)
+    reader.page.goto(page.url)
+    assert "冻结" in reader.page.inner_text("main")
+    assert reader.page.locator("form[action$=withdraw]").count() == 0, "only its maker may withdraw it"
+    reader.check()
+    other.close()
+    page.locator("details:has(form[action$=withdraw]) summary").click()
+    page.check("input[name=sure]")
+    page.get_by_role("button", name="Withdraw").click()
+    page.wait_for_url(re.compile(r"/$"))
+
+
+def test_everything_works_without_javascript(browser: Browser, live_server: str) -> None:
+    context = browser.new_context(
+        java_script_enabled=False, locale="en-US", viewport={"width": 1440, "height": 900}
+    )
+    page = context.new_page()
+    page.goto(f"{live_server}/")
+    page.fill("#batch_size", "32")
+    page.get_by_role("button", name="Calculate").click()
+    assert "batch_size=32" in page.url
+    assert page.locator(HEADLINE).count() == 1
+    assert page.input_value("#batch_size") == "32"
+    page.locator(f"{HEADLINE} a.fig").first.click()
+    assert "/explain?" in page.url and page.locator("main .val").count() == 1
+    page.go_back()
+    page.locator("a[data-row]").nth(1).click()
+    assert page.locator("tr.open").count() == 1
+    page.fill("#months", "many")
+    page.get_by_role("button", name="Calculate").click()
+    assert page.locator(".errsum").count() == 1 and page.input_value("#months") == "many"
+    context.close()

@@ -1,0 +1,112 @@
+"""Every page in both languages, schemes and widths: no fault, no sideways scrolling, no barrier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.conftest import Watched, new_context, watch
+from tests.conftest import ROOT, require
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PAGES = {
+    "calculator": "/",
+    "opened": "/?open=2",
+    "vision": "/?model=resnet-50&task=training&batch_size=64&image_size=224",
+    "faulty": "/?batch_size=0&months=abc",
+    "nothing": "/?budget=100",
+    "gpus": "/gpus?q=rtx",
+    "gpu": "/gpus/rtx4090",
+    "models": "/models?q=qwen",
+    "method": "/method",
+    "explain": "/explain?figure=options.0.cost.total_cny",
+    "option": "/option?rank=1",
+    "missing": "/nothing-here",
+}
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    require(AXE.is_file(), "axe-core (CARDWORTH_ASSETS_DEV=1 make install)")
+    return Path(AXE).read_text(encoding="utf-8")
+
+
+def look(watched: Watched, path: str, axe: str) -> list[Any]:
+    """Open a page, scroll through it so that its charts are drawn, and let axe judge it."""
+    watched.open(path)
+    page = watched.page
+    page.evaluate(
+        "async () => { for (let y = 0; y < document.body.scrollHeight; y += 700) {"
+        " scrollTo(0, y); await new Promise(done => setTimeout(done, 30)); } }"
+    )
+    page.wait_for_load_state("networkidle")
+    page.evaluate(axe)
+    found = page.evaluate("tags => axe.run(document, {runOnly: tags})", TAGS)
+    return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in found["violations"]]
+
+
+@pytest.fixture(
+    scope="module",
+    params=[("en-US", "light", 1440), ("zh-CN", "dark", 768), ("zh-CN", "light", 320)],
+    ids=["en-light-1440", "zh-dark-768", "zh-light-320"],
+)
+def visitor(request: pytest.FixtureRequest, browser: Browser, live_server: str) -> Iterator[Watched]:
+    """A reader with language, colour scheme and width; the policy is bypassed so that axe can be put in."""
+    language, scheme, width = request.param
+    context = new_context(
+        browser,
+        locale=language,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+        bypass_csp=True,
+    )
+    yield watch(context, live_server)
+    context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_no_barrier_and_no_fault(visitor: Watched, name: str, axe: str) -> None:
+    visitor.faults.clear()
+    assert look(visitor, PAGES[name], axe) == []
+    wider = visitor.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wider <= 0, f"the page scrolls sideways by {wider} px"
+    # A page that is itself an error answer is counted as one by the console.
+    assert [f for f in visitor.faults if "422" not in f and "404" not in f] == []
+
+
+def test_the_policy_is_kept_on_every_page(browser: Browser, live_server: str) -> None:
+    context = new_context(browser, locale="en-US", viewport={"width": 1440, "height": 900})
+    watched = watch(context, live_server)
+    for name, path in PAGES.items():
+        watched.open(path)
+        assert watched.page.evaluate("window.violations") == [], name
+    assert [f for f in watched.faults if "422" not in f and "404" not in f] == []
+    context.close()
+
+
+def test_language_and_theme_stay_with_the_reader(browser: Browser, live_server: str) -> None:
+    context = new_context(browser, locale="en-US", color_scheme="light")
+    watched = watch(context, live_server)
+    page = watched.page
+    watched.open("/gpus")
+    page.get_by_role("link", name="中文").click()
+    assert page.get_attribute("html", "lang") == "zh-CN"
+    watched.open("/")
+    assert page.get_attribute("html", "lang") == "zh-CN"
+    page.get_by_role("link", name="深色").click()
+    watched.open("/method")
+    assert page.get_attribute("html", "data-theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 20, 22)"
+    cookies = {c["name"]: c for c in context.cookies()}
+    assert cookies["cw_lang"]["httpOnly"] and cookies["cw_lang"]["sameSite"] == "Lax"
+    watched.check()
+    context.close()

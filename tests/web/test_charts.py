@@ -1,0 +1,129 @@
+"""Charts: valid Plotly, the figures of the answer, the tokens of the stylesheet."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from app.charts.memory_groups import memory_groups
+from app.charts.prices import history_chart
+from app.charts.shortlist import label_positions, memory_chart, pareto_chart, value_chart
+from app.charts.theme import even_ticks, money_label, roles, template
+from tests.conftest import ROOT
+from tests.web.sample_payload import sample_answer
+
+
+def text(message: str) -> str:
+    return message
+
+
+def valid(figure: dict[str, Any]) -> go.Figure:
+    """Plotly itself refuses unknown or ill-typed properties."""
+    return go.Figure(figure)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_the_value_chart_shows_what_the_answer_says(theme: str) -> None:
+    options = sample_answer()["options"]
+    bar = valid(value_chart(options, theme, text)).data[0]
+    assert list(bar.x)[:2] == pytest.approx([8.4200, 8.1909], abs=1e-3), "RTX 4090 and 4090 D lead at BF16"
+    assert bar.y[-1] == "RTX 5090 D V2 (used)" and bar.text[-1] == "no trusted peak, not drawn"
+    first = list(bar.y).index("L20")
+    assert bar.marker.color[first] == roles(theme)["recommended"]
+
+
+def test_memory_parts_sum_to_the_need_and_the_wall_is_usable_memory() -> None:
+    options = sample_answer()["options"]
+    figure = valid(memory_chart(options, "light", text, trains=False))
+    bars = [t for t in figure.data if t.type == "bar" and t.base is not None]
+    ends = [sum(values) for values in zip(*(bar.x for bar in bars), strict=True)]
+    assert ends == pytest.approx([o["memory"]["per_gpu_gib"]["expected"] for o in options])
+    assert list(figure.data[-1].x) == [o["fit"]["usable_gib"] for o in options]
+
+
+def test_the_front_is_drawn_through_the_options_it_names() -> None:
+    answer = sample_answer()
+    answer["options"][3]["speed"] |= {"expected": None, "low": None, "high": None}
+    figure = valid(pareto_chart(answer["options"], [1, 2, 3, 5], "dark", "zh", text, unit="token/s"))
+    costs = [o["cost"]["total_cny"] for o in answer["options"] if o["rank"] in (1, 2, 3, 5)]
+    assert list(figure.data[0].x) == sorted(costs)
+    assert figure.layout.xaxis.ticktext[1].endswith("万")
+
+
+def test_labels_make_way_for_neighbours_and_for_the_edge() -> None:
+    points = [(50.0, 50.0), (52.0, 50.0), (99.0, 90.0)]
+    places = label_positions(points, ["2 × RTX 4090", "1 × L20", "8 × H20"], (0.0, 100.0), 100.0)
+    assert places == ["middle left", "middle right", "middle left"]
+    assert label_positions(points[:1], [""], (0.0, 100.0), 100.0) == ["middle right"]
+
+
+def test_a_price_history_keeps_channels_apart() -> None:
+    def price(day: str, amount: float, currency: str, channel: str) -> dict[str, Any]:
+        return {
+            "amount_cny": amount,
+            "observed_on": day,
+            "per": "card",
+            "currency": currency,
+            "condition": "new",
+            "channel": channel,
+        }
+
+    rows = [
+        price("2025-01", 15000, "USD", "A"),
+        price("2025-02", 16000, "USD", "A"),
+        price("2025-01", 11000, "USD", "B"),
+        price("2025", 12000, "CNY", "C"),
+    ]
+    figure = valid(history_chart(rows, None, "light", "en", text))
+    assert [list(t.y) for t in figure.data] == [[15000, 16000], [11000], [12000]]
+    assert list(figure.data[0].x) == ["2025-01-15", "2025-02-15"]
+
+
+def test_groups_of_training_and_inference_hold_every_part() -> None:
+    memory = sample_answer()["options"][0]["memory"]
+    for trains in (False, True):
+        groups = memory_groups(memory, trains, text)
+        assert sum(g.gib for g in groups) == pytest.approx(memory["per_gpu_gib"]["expected"])
+        assert [g.css for g in groups] == sorted(g.css for g in groups)
+
+
+@pytest.mark.parametrize(("largest", "last"), [(8.42, 10), (0.9, 1), (119.7, 125), (69271, 80000), (0, 1)])
+def test_ticks_are_round_and_hold_the_largest(largest: float, last: float) -> None:
+    ticks = even_ticks(largest)
+    assert ticks[0] == 0 and ticks[-1] == pytest.approx(last)
+
+
+def test_money_on_axes() -> None:
+    assert [money_label(v, "zh") for v in (0, 50000, 2e8)] == ["0", "5 万", "2 亿"]
+    assert [money_label(v, "en") for v in (0, 50000, 2e6)] == ["0", "50k", "2m"]
+
+
+def tokens(theme: str) -> dict[str, str]:
+    """Custom properties of a theme in app.css."""
+    css = (ROOT / "static" / "app.css").read_text(encoding="utf-8")
+    start = {"light": r":root \{", "dark": r':root\[data-theme="dark"\] \{'}[theme]
+    block = re.search(start + r"(.*?)\n\}", css, re.DOTALL)
+    assert block
+    return dict(re.findall(r"--([\w-]+):\s*(#[0-9a-f]{3,6})", block[1]))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_theme_repeats_the_tokens_of_the_stylesheet(theme: str) -> None:
+    css, layout, role = tokens(theme), template(theme)["layout"], roles(theme)
+    assert layout["font"]["color"] == css["ink-2"]
+    assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == css["paper"]
+    assert layout["colorway"] == [css[f"s{i}"] for i in range(1, 6)]
+    assert layout["xaxis"]["gridcolor"] == css["grid"] and layout["xaxis"]["linecolor"] == css["line-2"]
+    assert layout["xaxis"]["tickfont"]["color"] == css["ink-3"]
+    assert layout["hoverlabel"]["font"]["color"] == css["ink"]
+    assert list(role["memory_parts"].values()) == [css[f"s{i}"] for i in range(1, 6)]
+    assert role["recommended"] == css["accent"] and role["other"] == css["mute"]
+    assert (role["trough"], role["wall"]) == (css["trough"], css["wall"])
+    assert (role["fits"], role["tight"], role["does_not_fit"]) == (
+        css["fits-fill"],
+        css["tight-fill"],
+        css["nofit-fill"],
+    )

@@ -1,0 +1,149 @@
+"""The form: addresses to requests and back, sizes, numbers, faults at their fields."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.web.fields import FIELDS, field_of
+from app.web.form import build_request, canonical_query, model_size, read_form
+from app.web.links import changed_query, form_query
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [("7B", 7e9), ("13 b", 13e9), ("335M", 335e6), ("0.5B", 5e8), ("70亿", 7e9), ("1.5T", 1.5e12)],
+)
+def test_a_plain_size_is_a_model(text: str, parameters: float) -> None:
+    assert model_size(text) == pytest.approx(parameters)
+
+
+@pytest.mark.parametrize("text", ["Qwen3-14B", "7", "B", "７B", "1e9", "llama-3.1-8b", "", "-7B", "7BB"])
+def test_a_name_is_no_size(text: str) -> None:
+    assert model_size(text) is None
+
+
+def test_the_empty_address_asks_the_default_question() -> None:
+    state = read_form([])
+    body, faults = build_request(state, family="decoder")
+    assert faults == []
+    assert body == {
+        "workload": {
+            "model": {"preset": "Qwen3-14B"},
+            "task": "inference",
+            "precision": "bf16",
+            "batch_size": 8,
+            "sequence_length": 8192,
+        }
+    }
+    assert canonical_query(state, family="decoder") == ""
+
+
+def test_only_what_differs_stands_in_the_address() -> None:
+    pairs = [
+        ("model", "7B"),
+        ("batch_size", "16"),
+        ("months", "36"),
+        ("utilisation", "40"),
+        ("conditions", "new"),
+    ]
+    state = read_form(pairs)
+    assert canonical_query(state, family="decoder") == "model=7B&batch_size=16&utilisation=40&conditions=new"
+    again, _ = build_request(read_form([tuple(p.split("=")) for p in canonical_query(state).split("&")]))  # type: ignore[misc]
+    first, _ = build_request(state)
+    assert again == first
+
+
+def test_per_cent_and_grouped_digits_become_numbers() -> None:
+    body, _ = build_request(
+        read_form([("utilisation", "40"), ("sequence_length", "32,768"), ("host", "12000.5")])
+    )
+    assert body["economics"] == {"utilisation": 0.4, "host_cny_per_gpu": 12000.5}
+    assert body["workload"]["sequence_length"] == 32768
+
+
+@pytest.mark.parametrize("text", ["NaN", "inf", "1e999x", "８", "0x10", "1_000", "--1", "1,00"])
+def test_what_is_no_number_is_passed_on_to_be_refused(text: str) -> None:
+    body, _ = build_request(read_form([("batch_size", text)]))
+    assert body["workload"]["batch_size"] == text
+
+
+def test_fields_of_another_task_or_family_are_left_out() -> None:
+    pairs = [("task", "training"), ("lora_rank", "64"), ("kv_precision", "fp8"), ("image_size", "224x320")]
+    body, _ = build_request(read_form(pairs), family="vision")
+    assert body["workload"].keys() == {"model", "task", "precision", "batch_size", "image_size"}
+    assert body["workload"]["image_size"] == [224, 320]
+
+
+def test_work_is_typed_in_millions_and_own_prices_by_line() -> None:
+    pairs = [("work", "200"), ("prices", "rtx4090 = 14,000\nL20：25000")]
+    body, faults = build_request(read_form(pairs))
+    assert faults == []
+    assert body["work"] == {"amount": 200e6, "unit": "tokens"}
+    assert body["price_overrides"] == {"rtx4090": 14000, "L20": 25000}
+
+
+@pytest.mark.parametrize("config", ["{", "[1]", "null", '"x"', "[" * 5000])
+def test_a_config_that_is_no_object_is_a_fault_of_its_field(config: str) -> None:
+    _, faults = build_request(read_form([("config", config)]))
+    assert [(f.pointer, f.code) for f in faults] == [("/workload/model/config", "not_json")]
+
+
+def test_a_plan_leaves_the_counts_to_itself() -> None:
+    body, _ = build_request(read_form([("tensor", "2"), ("counts", "1,2")]))
+    assert body["workload"]["parallelism"] == {"tensor": 2}
+    assert "counts" not in body
+
+
+@pytest.mark.parametrize(
+    ("pointer", "name"),
+    [
+        ("/workload/batch_size", "batch_size"),
+        ("/workload/model/preset", "model"),
+        ("/workload/model/config/vocab_size", "config"),
+        ("/counts/2", "counts"),
+        ("/economics/residual", "residual"),
+        ("/price_overrides/rtx4090", "prices"),
+        ("/filters/vendors/0", "vendor"),
+        ("/nowhere", ""),
+    ],
+)
+def test_a_fault_finds_its_field(pointer: str, name: str) -> None:
+    assert field_of(pointer) == name
+
+
+def test_a_remedy_becomes_an_address() -> None:
+    state = read_form([("batch_size", "64")])
+    query = changed_query(state, {"workload.precision": "fp8", "workload.kv_precision": "fp8"}, "decoder")
+    assert query == "precision=fp8&batch_size=64&kv_precision=fp8"
+    assert changed_query(state, {"workload.unheard_of": 1}, "decoder") is None
+
+
+def test_a_request_becomes_the_address_that_asks_it() -> None:
+    pairs = [
+        ("model", "335M"),
+        ("family", "encoder"),
+        ("task", "training"),
+        ("precision", "fp16"),
+        ("batch_size", "32"),
+        ("sequence_length", "512"),
+        ("utilisation", "45"),
+        ("conditions", "used"),
+        ("gradient_checkpointing", "yes"),
+        ("prices", "rtx4090 = 14000"),
+        ("counts", "1, 2"),
+        ("run_over_24h", "no"),
+        ("budget", "90000"),
+    ]
+    body, faults = build_request(read_form(pairs))
+    assert faults == []
+    query = form_query(body)
+    from urllib.parse import parse_qsl
+
+    again, _ = build_request(read_form(parse_qsl(query)))
+    assert again["workload"]["model"].pop("name") and body["workload"]["model"].pop("name")
+    assert again == body
+
+
+def test_every_field_has_a_place_of_its_own() -> None:
+    pointers = [f.pointer for f in FIELDS.values() if f.name != "framework_version"]
+    assert len(pointers) == len(set(pointers))

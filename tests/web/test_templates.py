@@ -1,0 +1,99 @@
+"""Sources of the pages: nothing inline, nothing marked safe, no word without its translation."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import pytest
+from babel.messages.extract import extract_from_dir
+from babel.messages.pofile import read_po
+
+from tests.conftest import ROOT
+
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+KEYWORDS: dict[str, Any] = {"_": None, "gettext": None, "ngettext": (1, 2), "N_": None}
+CATALOGUE = ROOT / "locales" / "zh_CN" / "LC_MESSAGES" / "web.po"
+PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{(\w+)\}")
+
+
+@cache
+def messages() -> set[str | tuple[str, str]]:
+    """Every text that templates, pages and charts show."""
+    found: set[str | tuple[str, str]] = set()
+    sources = (
+        ("templates", [("**.html", "jinja2.ext:babel_extract")]),
+        ("app/web", [("**.py", "python")]),
+        ("app/charts", [("**.py", "python")]),
+    )
+    for folder, methods in sources:
+        options = {"**.html": {"extensions": "jinja2.ext.do"}}
+        for _, _, message, _, _ in extract_from_dir(ROOT / folder, methods, options, keywords=KEYWORDS):
+            found.add(message if isinstance(message, str) else (message[0], message[1]))
+    return found
+
+
+def catalogue() -> Any:
+    with CATALOGUE.open("rb") as file:
+        return read_po(file, locale="zh_CN")
+
+
+def test_there_are_messages() -> None:
+    assert len(messages()) > 400
+
+
+def test_every_message_is_translated() -> None:
+    known = catalogue()
+    missing = []
+    for message in messages():
+        entry = known.get(message if isinstance(message, str) else message[0])
+        strings = () if entry is None else (entry.string,) if isinstance(entry.string, str) else entry.string
+        if not strings or not all(strings) or entry.fuzzy:
+            missing.append(message)
+    assert missing == []
+
+
+def test_formulas_are_translated() -> None:
+    import app.services.calculator  # noqa: F401  registers the formulas
+    from app.core.formulas import FORMULAS
+    from app.services.language import translations
+
+    texts = {text for f in FORMULAS.values() for text in (f.title, f.validity) if text}
+    say = translations("zh").gettext
+    assert [text for text in sorted(texts) if say(text) == text] == []
+
+
+def test_translations_keep_their_placeholders() -> None:
+    wrong = []
+    for entry in catalogue():
+        if not entry.id:
+            continue
+        source = entry.id if isinstance(entry.id, str) else entry.id[1]
+        target = entry.string if isinstance(entry.string, str) else entry.string[0]
+        if set(PLACEHOLDER.findall(source)) != set(PLACEHOLDER.findall(target)):
+            wrong.append(source)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: str(p.relative_to(ROOT / "templates")))
+def test_nothing_inline_and_nothing_marked_safe(path: Any) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"\sstyle=|<style|hx-on|javascript:|\son(?!ly)[a-z]+=", text)
+    assert not re.search(r"<script(?![^>]*\ssrc=)", text)
+    assert not re.search(r"\|\s*safe\b|Markup|autoescape", text)
+    assert not re.search(r"(src|href)=\"https?://", text)
+
+
+def test_no_text_hides_from_extraction_in_an_f_string() -> None:
+    for folder in ("web", "charts"):
+        for path in (ROOT / "app" / folder).glob("*.py"):
+            assert not re.search(
+                r"\{(_|gettext|words\.gettext|page\._)\(['\"]", path.read_text(encoding="utf-8")
+            ), path.name
+
+
+def test_code_marks_no_data_as_safe() -> None:
+    for path in (ROOT / "app" / "web").glob("*.py"):
+        for call in re.findall(r"Markup\(([^)]*)", path.read_text(encoding="utf-8")):
+            assert call.startswith(("'", '"')) and "{" not in call.replace("{}", ""), f"{path.name}: {call}"
