@@ -23,6 +23,8 @@ _PRICE = re.compile(r"\s*([^=:\uff1a\uff1d]{1,80}?)\s*[=:\uff1a\uff1d]\s*(\S{1,4
 CHINESE_VENDORS = "chinese"
 ALWAYS_SENT = ("task", "precision", "batch_size", "sequence_length")
 """The other fields at their default are left to the calculation, which then lists them as assumptions."""
+OPENING: Mapping[str, list[str]] = {"work": ["200"]}
+"""The question of a first visit. Without an amount of work the lowest total cost is that of the slowest card."""
 MILLIONS = ("tokens", "samples", "images")
 """Units of work that the form takes in millions: monthly work is never small."""
 
@@ -53,9 +55,10 @@ def read_form(parameters: Iterable[tuple[str, str]]) -> FormState:
         if name in FIELDS:
             limit = MAX_LONG if FIELDS[name].kind == "long" else MAX_TEXT
             found.setdefault(name, []).append(value[: limit + 1])
+    asked = found or OPENING
     values: dict[str, tuple[str, ...]] = {}
     for spec in FIELDS.values():
-        given = tuple(found.get(spec.name, ()))
+        given = tuple(asked.get(spec.name, ()))
         if spec.kind == "many":
             values[spec.name] = tuple(v for v in given if v) or spec.default
         else:
@@ -77,6 +80,9 @@ def canonical_query(state: FormState, extra: Mapping[str, str] | None = None, fa
         if spec.name == "work_unit" and not state.one("work"):
             continue
         pairs.extend((spec.name, value) for value in current)
+    if not pairs:
+        # An address without a question is the opening one.
+        pairs.append(("model", state.one("model")))
     pairs.extend((extra or {}).items())
     return urlencode(pairs)
 

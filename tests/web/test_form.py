@@ -22,20 +22,30 @@ def test_a_name_is_no_size(text: str) -> None:
     assert model_size(text) is None
 
 
-def test_the_empty_address_asks_the_default_question() -> None:
+def test_the_empty_address_asks_the_opening_question() -> None:
     state = read_form([])
     body, faults = build_request(state, family="decoder")
     assert faults == []
     assert body == {
+        "work": {"amount": 200e6, "unit": "tokens"},
         "workload": {
             "model": {"preset": "Qwen3-14B"},
             "task": "inference",
             "precision": "bf16",
             "batch_size": 8,
             "sequence_length": 8192,
-        }
+        },
     }
-    assert canonical_query(state, family="decoder") == ""
+    assert canonical_query(state, family="decoder") == "work=200"
+
+
+def test_a_question_at_all_defaults_keeps_an_address_of_its_own() -> None:
+    state = read_form([("work", ""), ("model", "Qwen3-14B")])
+    body, _ = build_request(state, family="decoder")
+    assert "work" not in body
+    query = canonical_query(state, family="decoder")
+    assert query == "model=Qwen3-14B"
+    assert build_request(read_form([("model", "Qwen3-14B")]), family="decoder")[0] == body
 
 
 def test_only_what_differs_stands_in_the_address() -> None:

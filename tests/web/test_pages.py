@@ -65,13 +65,18 @@ def test_a_page_is_there_in_both_languages(site: TestClient, path: str, language
         "?model=13B&task=qlora&precision=nf4&batch_size=2&sequence_length=2048",
         "?model=resnet-50&task=training&batch_size=128&image_size=224&precision=fp16",
         "?model=bert-large-uncased&task=training&batch_size=16&sequence_length=384&precision=fp16",
+        "?model=deepseek-v3-671b&precision=fp8&batch_size=4",
+        "?model=qwen3-30b-a3b&precision=awq&batch_size=16&work=50&months=24",
+        "?model=llama-2-7b&task=lora&batch_size=1&sequence_length=2048&objective=tflops_per_yuan",
+        "?model=whisper-large-v3&precision=fp16&batch_size=1&objective=speed",
+        "?model=sdxl-base-1.0&precision=fp16&batch_size=1&objective=purchase",
     ],
 )
 def test_figures_of_the_page_equal_those_of_the_api(site: TestClient, query: str) -> None:
     body = site.get(f"/result.json{query}").json()
     question = body["question"]
     page = site.get(f"/{query}", headers={"accept-language": "zh"}).text
-    sent = {k: question[k] for k in ("economics", "objective", "counts", "limit") if k in question}
+    sent = {k: question[k] for k in ("economics", "objective", "counts", "limit", "work") if k in question}
     sent["filters"] = {"conditions": question["filters"]["conditions"]}
     sent["workload"] = {k: v for k, v in question["workload"].items() if v is not None}
     api = site.post("/api/v1/shortlist", json=sent).json()
