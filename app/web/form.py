@@ -24,7 +24,7 @@ CHINESE_VENDORS = "chinese"
 ALWAYS_SENT = ("task", "precision", "batch_size", "sequence_length")
 """The other fields at their default are left to the calculation, which then lists them as assumptions."""
 OPENING: Mapping[str, list[str]] = {"work": ["200"]}
-"""The question of a first visit. Without an amount of work the lowest total cost is that of the slowest card."""
+"""The question of a first visit: without an amount of work the lowest total cost is a slow card's."""
 MILLIONS = ("tokens", "samples", "images")
 """Units of work that the form takes in millions: monthly work is never small."""
 

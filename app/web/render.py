@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from app import __version__
 from app.resources import resource_path
-from app.services.language import negotiate, translations
+from app.services.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.static_files import asset_url
 from app.web.formatting import Formats, axis
 from app.web.money import Money
@@ -63,7 +63,7 @@ def choice(request: Request, which: str, allowed: tuple[str, ...]) -> str:
 def language_of(request: Request) -> str:
     """The language of the answer."""
     settings = getattr(request.app.state, "settings", None)
-    default = getattr(settings, "default_language", "") or "en"
+    default = getattr(settings, "default_language", "") or DEFAULT_LANGUAGE
     return negotiate(
         request.query_params.get("lang"),
         request.cookies.get(cookie_name(request, "lang")),
