@@ -94,6 +94,12 @@ def option_flags(
         flags.append(Message("modded_without_warranty", {"gpu": gpu.name}))
     if gpu.tdp_w is None:
         flags.append(Message("power_assumed", {"gpu": gpu.name}))
+    # Neither compute capability (GTX 16 is 7.5, without them) nor the lack of tensor cores alone (P100
+    # doubles its vector rate) tells whether half precision gains anything.
+    half, single = gpu.rates.get("fp16_tflops", 0.0), gpu.rates.get("fp32_tflops", 0.0)
+    if not gpu.has_tensor_cores and half <= single and work.compute_type not in ("fp32", "tf32"):
+        capability = gpu.compute_capability or gpu.architecture
+        flags.append(Message("no_tensor_cores", {"gpu": gpu.name, "capability": capability}))
     if lacks_type:
         flags.append(Message("runs_as_fp16", {"gpu": gpu.name, "precision": work.precision}))
     elif fallback:

@@ -189,6 +189,9 @@ TEMPLATES: dict[str, str] = {
     "price_variant_assumed": N_("The source does not say which variant of the card its price is for."),
     "price_is_of_server": N_("The price is of a whole 8-card server, host included: {amount_cny}."),
     "modded_without_warranty": N_("Modified card, without the maker's warranty."),
+    "no_tensor_cores": N_(
+        "No tensor cores ({capability}): 16-bit and narrower formats run, without a speed-up over FP32."
+    ),
     "runs_as_fp16": N_("The card has no {precision}; computed as FP16."),
     "precision_falls_back": N_("The card has no {precision} rate; the products run at 16 bits."),
     # Why a card is not on the list

@@ -246,6 +246,24 @@ def test_bf16_is_refused_before_ampere_and_formats_that_only_store_narrow_run_as
     assert "runs_as_fp16" in {f.code for f in option.flags}
 
 
+@pytest.mark.parametrize(("gpu_id", "capability"), [("gtx1080ti", "6.1"), ("gtx1660ti", "7.5")])
+def test_mixed_precision_without_tensor_cores_runs_without_a_speed_up(gpu_id, capability):
+    if gpu_id not in BY_ID:
+        base = next(g for g in GPUS if not g.has_tensor_cores)
+        card = replace(base, id=gpu_id, name=gpu_id, compute_capability=capability)
+    else:
+        card = BY_ID[gpu_id]
+    result = rank(
+        ShortlistQuestion(replace(RESNET, batch_size=4), counts=(1,)),
+        GpuTable.from_gpus([card]),
+        [card],
+        {(gpu_id, "used"): replace(price(gpu_id, 1000.0), condition="used")},
+        {},
+    )
+    (flag,) = [f for f in result.options[0].flags if f.code == "no_tensor_cores"]
+    assert flag.params["capability"] == capability
+
+
 def test_a_card_of_unknown_bandwidth_is_no_option():
     blind = tuple(replace(g, bandwidth_gb_s=None) if g.id == "rtx4090" else g for g in GPUS)
     table = GpuTable.from_gpus(blind)
