@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from app.commands.accuracy_speed import speed
 from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, table, write, write_json
 from app.services import maintenance
 from app.services.accuracy import memory_report
+from app.services.accuracy_speed import speed_report
+from app.services.accuracy_texts import GROUP_NAMES, group_name, in_words
 from app.services.language import translations
 
 Payload = Mapping[str, Any]
@@ -24,7 +27,7 @@ def add_commands(commands: Any) -> None:
     """Register the command."""
     text = "measured against predicted, by class"
     parser = commands.add_parser("accuracy", help=text, description=text)
-    parser.add_argument("subject", choices=("memory",), help="what was predicted")
+    parser.add_argument("subject", choices=("memory", "speed"), help="what was predicted")
     parser.add_argument(
         "--part",
         choices=PART_CHOICES,
@@ -35,27 +38,37 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--worst", type=int, default=0, metavar="N", help="the N largest errors of each group"
     )
-    parser.add_argument("--json", action="store_true", help="print the body that the API answers")
+    parser.add_argument(
+        "--json", action="store_true", help="print as JSON what the API answers under `memory`"
+    )
     parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
-        answer = memory_report(snapshot, None if options.part == "all" else options.part)
+        if options.subject == "speed":
+            answer = speed_report(snapshot, options.part)
+        else:
+            answer = memory_report(snapshot, None if options.part == "all" else options.part)
     if options.json:
         write_json(answer)
         return
-    _ = partial(translations(language_of(options.lang)).pgettext, "cli")
-    for line in memory(answer, _, classes=options.classes, worst=options.worst):
+    language = language_of(options.lang)
+    _ = partial(translations(language).pgettext, "cli")
+    if options.subject == "speed":
+        for line in speed(answer, _):
+            write(line)
+        return
+    for line in memory(in_words(answer, language), _, language, classes=options.classes, worst=options.worst):
         write(line)
 
 
-def memory(answer: Payload, _: Gettext, classes: bool = False, worst: int = 0) -> list[str]:
+def memory(answer: Payload, _: Gettext, language: str, classes: bool = False, worst: int = 0) -> list[str]:
     """Tables of the memory accuracy."""
     part = {"report": _("report part"), "fit": _("fit part"), "all": _("all cases")}[answer["part"]]
     lines = [f"{_('Memory, predicted against measured')} ({part})", ""]
-    names = _group_names(_)
+    names = {group: group_name(group, language) for group in GROUP_NAMES}
     source = answer["classes"] if classes else answer["groups"]
     label: Callable[[Payload], str] = _class_label if classes else lambda row: names[row["group"]]
     lines += _errors([(label(row), row) for row in source if row["errors"]], _)
@@ -67,27 +80,6 @@ def memory(answer: Payload, _: Gettext, classes: bool = False, worst: int = 0) -
         lines += _worst(answer, worst, names, _)
     versions = answer["versions"]
     return [*lines, "", f"{_('engine')} {versions['engine']}   {_('catalogue')} {versions['catalog']}"]
-
-
-def _group_names(_: Gettext) -> dict[str, str]:
-    return {
-        "inference_weights": _("inference: weights"),
-        "kv_per_token": _("inference: KV cache per token"),
-        "kv_layout": _("inference: KV cache as laid out"),
-        "engine_buffer": _("inference: engine buffers"),
-        "inference_peak": _("inference: peak and total"),
-        "full_training": _("training in full"),
-        "adapters": _("LoRA and QLoRA"),
-        "encoders": _("encoders: peak"),
-        "encoder_batch": _("encoders: largest batch"),
-        "vision_batch": _("image models: largest batch"),
-        "dense_vision": _("detection and segmentation"),
-        "dense_vision_batch": _("detection: largest batch"),
-        "training_batch": _("training: largest batch"),
-        "generation_inference": _("diffusion and speech: inference"),
-        "generation_training": _("diffusion and speech: training"),
-        "vision_peak": _("image models: peak"),
-    }
 
 
 def _class_label(row: Payload) -> str:
@@ -167,11 +159,11 @@ def _cases(found: Payload, _: Gettext) -> list[str]:
         (_("figures left out"), found["figures_left_out"]),
     ):
         if rows:
-            cells = [[title, "n"], *([row["code"].replace("_", " "), str(row["cases"])] for row in rows)]
+            cells = [[title, "n"], *([row["text"], str(row["cases"])] for row in rows)]
             lines += ["", *table(cells)]
     if found["faulty"]:
         cells = [[_("faulty, not counted"), _("why")]]
-        cells += [[row["case"], row["reason"]] for row in found["faulty"]]
+        cells += [[row["case"], row["text"]] for row in found["faulty"]]
         lines += ["", *table(cells, left=frozenset({0, 1}))]
     return lines
 

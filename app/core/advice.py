@@ -9,11 +9,13 @@ from datetime import date
 from typing import Any
 
 from app.core.estimates import Message
-from app.core.fit import fit, judge, usable_gib
+from app.core.faults import InputFault
+from app.core.fit import fit, judge, max_batch_size, usable_gib
 from app.core.gpu import Gpu
 from app.core.memory import estimate
 from app.core.model import architecture_from_fields
 from app.core.options import Remedy
+from app.core.speed import estimate as speed_estimate
 from app.core.workload import Parallelism, Workload, resolve
 
 CHECKPOINTING_SPEED = 0.75
@@ -61,16 +63,17 @@ def remedies(
     if judge(estimate(work, plan), usable, work.used_gib)[0] != "does_not_fit":
         return ()
     found: list[Remedy] = []
+    before = _speed(work, plan, gpu)
     for code, change, changed, new_plan, speed in _changes(work, plan, max_cards):
         if any(r.code == code for r in found):
             continue
         memory = estimate(changed, new_plan)
         if judge(memory, usable, work.used_gib)[0] == "does_not_fit":
             continue
-        found.append(_remedy(code, change, changed, new_plan, gpu, speed))
+        found.append(_remedy(code, change, changed, new_plan, gpu, before, speed))
         if len(found) >= limit:
             break
-    smaller = _smaller_batch(work, plan, gpu)
+    smaller = _smaller_batch(work, plan, gpu, before)
     if smaller is not None:
         place = (
             1 if found and found[0].code in ("flash_attention", "chunked_logits", "kv_fp8", "kv_q8_0") else 0
@@ -78,22 +81,45 @@ def remedies(
         found.insert(place, smaller)
     if found:
         return tuple(found[:limit])
-    together = _combined(work, plan, gpu, max_cards)
+    together = _combined(work, plan, gpu, max_cards, before)
     return () if together is None else (together,)
 
 
 def _remedy(
-    code: str, change: Mapping[str, Any], work: Workload, plan: Parallelism, gpu: Gpu, speed: float | None
+    code: str,
+    change: Mapping[str, Any],
+    work: Workload,
+    plan: Parallelism,
+    gpu: Gpu,
+    before: float | None,
+    usual_ratio: float | None = None,
 ) -> Remedy:
+    """A remedy with its own estimate and its price in speed.
+
+    Parameters
+    ----------
+    before: units per second of the question as asked, all cards; None where rates are unknown.
+    usual_ratio: speed after over before where the card does not say.
+    """
     params = {"cards": plan.cards, **{k.rsplit(".", 1)[-1]: v for k, v in change.items()}}
+    after = _speed(work, plan, gpu) if before else None
     return Remedy(
         code=code,
         message=Message(f"remedy_{code}", params),
         change=change,
         memory=estimate(work, plan),
         fit=fit(work, plan, gpu),
-        speed_ratio=speed,
+        speed_ratio=after / before if after and before else usual_ratio,
     )
+
+
+def _speed(work: Workload, plan: Parallelism, gpu: Gpu) -> float | None:
+    """Plain model of the speed of a plan, units per second; None where a figure of the card is unknown."""
+    try:
+        found = float(speed_estimate(work, plan, gpu).expected)
+    except InputFault:
+        return None
+    return found if math.isfinite(found) and found > 0.0 else None
 
 
 def _changes(work: Workload, plan: Parallelism, max_cards: int) -> Iterator[Change]:
@@ -175,10 +201,9 @@ def _more_cards(work: Workload, plan: Parallelism, max_cards: int) -> Iterator[C
         count *= 2
 
 
-def _smaller_batch(work: Workload, plan: Parallelism, gpu: Gpu) -> Remedy | None:
-    answer = fit(work, plan, gpu)
+def _smaller_batch(work: Workload, plan: Parallelism, gpu: Gpu, before: float | None) -> Remedy | None:
     asked = float(work.batch_size)
-    best = answer.max_batch_size or 0
+    best = max_batch_size(work, plan, usable_gib(gpu) - work.used_gib)
     if best < 1 or best >= asked:
         return None
     if work.trains:
@@ -192,10 +217,12 @@ def _smaller_batch(work: Workload, plan: Parallelism, gpu: Gpu) -> Remedy | None
         fields = {"batch_size": best}
         code = "smaller_batch"
     change = {f"workload.{k}": v for k, v in fields.items()}
-    return _remedy(code, change, replace(work, **fields), plan, gpu, None)
+    return _remedy(code, change, replace(work, **fields), plan, gpu, before)
 
 
-def _combined(work: Workload, plan: Parallelism, gpu: Gpu, max_cards: int) -> Remedy | None:
+def _combined(
+    work: Workload, plan: Parallelism, gpu: Gpu, max_cards: int, before: float | None
+) -> Remedy | None:
     usable = usable_gib(gpu)
     change: dict[str, Any] = {}
     current, current_plan = work, plan
@@ -217,7 +244,7 @@ def _combined(work: Workload, plan: Parallelism, gpu: Gpu, max_cards: int) -> Re
         current, current_plan = changed, new_plan
         if judge(memory, usable, work.used_gib)[0] != "does_not_fit":
             needed = _without_idle(work, change, current_plan, usable)
-            return _remedy("combined", needed, _changed(work, needed), current_plan, gpu, None)
+            return _remedy("combined", needed, _changed(work, needed), current_plan, gpu, before)
     return None
 
 
@@ -256,13 +283,14 @@ def vram_tier(expected_gib: float) -> Message:
     return Message("vram_tier_several", {"cards": math.ceil(expected_gib / 79.2), "gib": expected_gib})
 
 
-def growth(work: Workload, gpu: Gpu) -> tuple[float | None, float | None]:
+def growth(work: Workload, gpu: Gpu, plan: Parallelism | None = None) -> tuple[float | None, float | None]:
     """Largest usual model size that fits this card under the same settings, and the next that does not.
 
     Parameters
     ----------
     work: a question about a decoder.
     gpu: the card.
+    plan: degrees of parallelism; the question's own, else one card.
 
     Returns
     -------
@@ -272,7 +300,7 @@ def growth(work: Workload, gpu: Gpu) -> tuple[float | None, float | None]:
     for size in _MODEL_SIZES:
         model = architecture_from_fields({"family": "decoder", "parameters": size})
         changed = replace(work, model=model, weights_gib=None, trainable_parameters=None, resolved=False)
-        if judge(estimate(changed, None), usable_gib(gpu), work.used_gib)[0] == "does_not_fit":
+        if judge(estimate(changed, plan), usable_gib(gpu), work.used_gib)[0] == "does_not_fit":
             return best, size
         best = size
     return best, None

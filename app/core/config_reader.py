@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.faults import InputFault
@@ -10,9 +11,13 @@ from app.core.model import ModelArchitecture, architecture_from_fields
 from app.core.precision import FORMATS
 from app.core.readers.bounded import POINTER, Config, check_bounds
 from app.core.readers.decoders import DECODERS, llama_like
+from app.core.readers.hybrids import HYBRIDS
+from app.core.readers.images import IMAGES
 from app.core.readers.others import OTHERS
 
-READERS = {**DECODERS, **OTHERS}
+WHOLE = ("clip",)
+"""Types whose text part is no language model of its own."""
+READERS = {**DECODERS, **HYBRIDS, **OTHERS, **IMAGES}
 _QUANTIZATIONS = {
     "awq": "awq",
     "gptq": "gptq",
@@ -61,6 +66,8 @@ def read_config(
     outer = Config(config, pointer)
     inner, warnings = _text_part(outer)
     kind = inner.text("model_type") or outer.text("model_type")
+    if outer.text("model_type") in WHOLE:
+        inner, warnings, kind = outer, [], outer.text("model_type")
     reader = READERS.get(kind)
     if reader is None:
         fields = _generic(inner, kind)
@@ -70,6 +77,8 @@ def read_config(
     native = _native_precision(outer) or _native_precision(inner)
     if native:
         fields["native_precision"] = native
+    # What a reader counts beside the usual blocks of its family.
+    extra_count = fields.pop("extra_parameters", 0)
     fields["name"] = (name or outer.text("_name_or_path") or kind)[:200]
     if parameters is not None:
         fields["parameters"] = parameters
@@ -77,12 +86,20 @@ def read_config(
     if warnings:
         fields["warnings"] = tuple(warnings)
     model = architecture_from_fields(fields, pointer)
-    extra = parameters is not None and "vision_tower_not_counted" in warnings
-    if extra and parameters is not None:
+    if parameters is None and "parameters" in fields:
+        # The reader counted layer by layer what no single set of dimensions says.
+        model = replace(model, warnings=tuple(w for w in model.warnings if w != "parameters_differ"))
+    if extra_count and parameters is None:
+        model = replace(
+            model,
+            parameters=model.parameters + extra_count,
+            active_parameters=model.active_parameters + extra_count,
+        )
+    if parameters is not None and "vision_tower_not_counted" in warnings:
         counted = architecture_from_fields(
             {k: v for k, v in fields.items() if k not in ("parameters", "warnings")}, pointer
         )
-        tower = max(0.0, parameters - counted.parameters)
+        tower = max(0.0, parameters - counted.parameters - extra_count)
         kept = tuple(w for w in warnings if w != "vision_tower_not_counted")
         model = architecture_from_fields(
             {**fields, "vision_tower_parameters": tower, "warnings": kept}, pointer
@@ -105,7 +122,7 @@ def _text_part(outer: Config) -> tuple[Config, list[str]]:
             merged["tie_word_embeddings"] = outer.values["tie_word_embeddings"]
         towers = outer.has("vision_config", "vision_tower", "audio_config", "visual")
         return Config(merged, nested.pointer), ["vision_tower_not_counted"] if towers else []
-    return outer, []
+    return outer, ["vision_tower_not_counted"] if outer.has("vision_config", "visual") else []
 
 
 def _generic(config: Config, kind: str) -> dict[str, Any]:

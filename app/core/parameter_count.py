@@ -88,7 +88,8 @@ def attention_count(model: ModelArchitecture, kv_heads: int) -> int:
         q = model.q_lora_rank
         query = h * q + q + q * a * (n + r) if q else h * a * (n + r)
         return query + h * (c + r) + c + c * a * (n + v) + a * v * h
-    count = h * a * d * (2 if model.attention_gate else 1) + 2 * h * kv_heads * d + a * d * h
+    v = model.v_head_dim or d
+    count = h * a * d * (2 if model.attention_gate else 1) + h * kv_heads * (d + v) + a * v * h
     if model.attention_bias:
         count += (a + 2 * kv_heads) * d
     if model.output_bias:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -189,6 +190,9 @@ _RANGED = tuple((name, RANGES[name].low, RANGES[name].high, RANGES[name].integer
     "latency_limit_ms",
 ))  # fmt: skip
 _FIELD_NAMES = tuple(f.name for f in fields(Workload))
+_ALL_FIELDS = attrgetter(*_FIELD_NAMES)
+_CHOSEN_FIELDS = attrgetter(*(name for name, _ in _CHOICE_SETS))
+_RANGED_FIELDS = attrgetter(*(name for name, *_ in _RANGED))
 _MAY_BE_ARRAYS = ("batch_size", "sequence_length")
 UNTRAINABLE = ("int8",)
 """Formats with integer products: adapters can sit on them, full training cannot."""
@@ -283,8 +287,8 @@ def _filled(work: Workload, changes: dict[str, Any]) -> Workload:
     """`dataclasses.replace` without its checks: this runs once per estimate."""
     new = object.__new__(Workload)
     put = object.__setattr__
-    for name in _FIELD_NAMES:
-        put(new, name, changes[name] if name in changes else getattr(work, name))
+    for name, value in zip(_FIELD_NAMES, _ALL_FIELDS(work), strict=True):
+        put(new, name, changes.get(name, value))
     return new
 
 
@@ -311,15 +315,13 @@ def _default_engine(family: str, trains: bool, fmt: PrecisionFormat) -> str:
 
 def _check(work: Workload) -> list[FieldError]:
     errors: list[FieldError] = []
-    for name, allowed in _CHOICE_SETS:
-        value = getattr(work, name)
+    for (name, allowed), value in zip(_CHOICE_SETS, _CHOSEN_FIELDS(work), strict=True):
         if not isinstance(value, str) or value not in allowed:
             named = tuple(sorted(allowed - {""}))
             errors.append(
                 FieldError(f"/workload/{name}", "unknown_value", {"value": str(value)[:60], "allowed": named})
             )
-    for name, low, high, whole in _RANGED:
-        value = getattr(work, name)
+    for (name, low, high, whole), value in zip(_RANGED, _RANGED_FIELDS(work), strict=True):
         if value is not None:
             fault = _range_fault(value, low, high, whole, name in _MAY_BE_ARRAYS)
             if fault is not None:

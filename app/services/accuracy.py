@@ -36,6 +36,7 @@ from app.core.estimates import Interval, MemoryEstimate, Verdict
 from app.core.faults import InputFault
 from app.core.fit import USABLE_SHARE, judge, max_batch_size
 from app.core.memory import estimate
+from app.core.peers import MEASURED_ON, NO_TOOL_FOR, PEERS, WORST_KV_FACTOR
 from app.core.workload import Workload, resolve
 from app.services.requests import parse_workload
 
@@ -45,6 +46,8 @@ UNEXPRESSED = "unexpressed: "
 FAULTY = "faulty: "
 EACH_CARD_PARTS = ("activations", "logits", "engine")
 """Parts that every card of a split model has: a sum over the cards counts them once a card."""
+SMALLER_BUFFER_SHARE = 0.35
+"""llama.cpp: only the last card computes logits; the buffers of the others are a quarter to a half of its."""
 ENGINE_FIGURES = ("activation_peak_gib", "cuda_graph_gib", "non_torch_gib")
 """What start logs print beside weights and cache."""
 PEAK_KINDS: Mapping[str, str] = {
@@ -197,7 +200,8 @@ class _Run:
             beside = sum(float(memory.part(part)) for part in (*EACH_CARD_PARTS, "communication"))
             yield self._plain("engine_terms", sum(measured[figure] for figure in ENGINE_FIGURES), beside)
         if "total_gib" in measured:
-            total = _each_card(memory.reserved_gib, memory, cards)
+            share = SMALLER_BUFFER_SHARE if self.work.engine == "llama.cpp" else 1.0
+            total = _each_card(memory.reserved_gib, memory, cards, share)
             yield self._spread("total", measured["total_gib"], total, total)
         if "peak_gib" in measured and self.case.measure_kind in PEAK_KINDS:
             low, high = _peaks(self.case.measure_kind, memory, cards)
@@ -254,8 +258,8 @@ class _Run:
         )
 
 
-def _each_card(interval: Interval, memory: MemoryEstimate, cards: int) -> Interval:
-    more = (cards - 1) * sum(float(memory.part(part)) for part in EACH_CARD_PARTS)
+def _each_card(interval: Interval, memory: MemoryEstimate, cards: int, share: float = 1.0) -> Interval:
+    more = share * (cards - 1) * sum(float(memory.part(part)) for part in EACH_CARD_PARTS)
     return Interval(float(interval.low) + more, float(interval.expected) + more, float(interval.high) + more)
 
 
@@ -342,6 +346,12 @@ def memory_report(snapshot: Snapshot, part: Part | None = "report", rows: bool =
             "unexpressed": _counts(found.unexpressed.values()),
             "faulty": [{"case": case, "reason": reason} for case, reason in found.faulty.items()],
             "figures_left_out": _counts(code for _, _, code in found.left_out),
+        },
+        "peers": {
+            "measured_on": MEASURED_ON,
+            "tools": [asdict(figure) for figure in PEERS],
+            "no_tool_for": list(NO_TOOL_FOR),
+            "worst_kv_factor": WORST_KV_FACTOR,
         },
         "versions": {"engine": __version__, "catalog": found.catalog},
     }

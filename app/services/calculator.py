@@ -15,7 +15,7 @@ from typing import Any
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed
-from app.core.advice import remedies
+from app.core.advice import growth, remedies
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.fit import fit as core_fit
@@ -23,7 +23,8 @@ from app.core.grid import best_plans, build_grid
 from app.core.options import Shortlist
 from app.core.plan import check_plan
 from app.core.shortlist import rank
-from app.core.workload import Parallelism, resolve
+from app.core.support import engine_runs
+from app.core.workload import Parallelism, Workload, resolve
 from app.services import payload
 from app.services.cache import AnswerCache, canonical
 from app.services.money import dollars_beside
@@ -93,10 +94,23 @@ def fit_result(data: object, snapshot: Snapshot, today: date) -> Payload:
         "fit": {**payload.fit(found), **_usable(request.gpu.id, snapshot)},
         "memory": payload.memory(estimate),
         "remedies": [payload.remedy(r) for r in remedies(work, plan, request.gpu)],
+        **_growth(request, work, plan),
         "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
         "warnings": _warnings(work.model.warnings),
         "as_of": request.as_of.isoformat(),
         "versions": payload.versions(snapshot.version),
+    }
+
+
+def _growth(request: FitRequest, work: Workload, plan: Parallelism) -> Payload:
+    if work.model.family != "decoder":
+        return {}
+    largest, following = growth(work, request.gpu, plan)
+    return {
+        "growth": {
+            "largest_parameters": payload.number(largest),
+            "next_parameters": payload.number(following),
+        }
     }
 
 
@@ -110,6 +124,7 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
     request = parse_fit(data, snapshot, today)
     work, notes = resolve(request.workload)
     plan = _best_plan(request, snapshot)
+    _must_run(request, work, plan)
     ready = prepared(snapshot)
     estimate = core_speed.estimate(work, plan, request.gpu, ready.benchmarks, snapshot.gpus, ready.table)
     if not math.isfinite(float(estimate.expected)):
@@ -233,6 +248,16 @@ def _best_plan(request: FitRequest, snapshot: Snapshot) -> Parallelism:
     best = best_plans(grid, (request.count,))
     row = next(i for i, gpu in enumerate(snapshot.gpus) if gpu.id == request.gpu.id)
     return grid.plans[int(best.plan[row, 0])]
+
+
+def _must_run(request: FitRequest, work: Workload, plan: Parallelism) -> None:
+    """No speed is stated for what cannot run; InputFault says why."""
+    if not engine_runs(request.gpu, work.engine).runs:
+        raise InputFault.at("/gpu", "engine_cannot_run_there", engine=work.engine, gpu=request.gpu.name)
+    found = core_fit(work, plan, request.gpu)
+    if found.verdict == "does_not_fit":
+        params = {"gpu": request.gpu.name, "count": request.count, "margin_gib": round(-found.margin_gib, 1)}
+        raise InputFault.at("/gpu", "cannot_run_there", **params)
 
 
 def _gpu(request: FitRequest) -> Payload:

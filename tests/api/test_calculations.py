@@ -256,3 +256,19 @@ def test_a_config_is_read_like_its_preset(api: TestClient) -> None:
     model = post(api, "shortlist", body)["question"]["model"]
     assert model["name"] == "mine"
     assert model["parameters"] == pytest.approx(8_190_735_360, rel=1e-5)
+
+
+def test_24_gb_hold_an_8b_adapter_and_no_14b_one(api: TestClient) -> None:
+    """Feature 39: the next bigger model that no longer fits."""
+    workload = {
+        "model": {"preset": "llama-3.1-8b"},
+        "task": "lora",
+        "precision": "bf16",
+        "batch_size": 1,
+        "sequence_length": 1024,
+        "gradient_checkpointing": True,
+    }
+    answer = api.post("/api/v1/fit", json={"workload": workload, "gpu": "rtx4090"}).json()
+    assert answer["fit"]["verdict"] != "does_not_fit"
+    assert 7e9 <= answer["growth"]["largest_parameters"] <= 9e9
+    assert answer["growth"]["next_parameters"] <= 14e9

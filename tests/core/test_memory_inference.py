@@ -153,7 +153,7 @@ def test_linear_attention_adds_a_constant_state() -> None:
         (GPT_OSS_120B, "mxfp4", "vllm", 65.97, 0.03),
         (QWEN2_5_7B, "awq", "transformers", 5.20, 0.02),
         (QWEN3_30B, "bf16", "sglang", 56.98, 0.005),
-        (LLAMA_2_7B, "nf4", "vllm", 3.56, 0.02),
+        (LLAMA_2_7B, "nf4", "vllm", 3.56, 0.03),
     ],
 )
 def test_loaded_weights(model: Any, precision: str, engine: str, measured: float, tolerance: float) -> None:

@@ -235,9 +235,8 @@ def test_tensor_and_pipeline_degrees_divide_the_states() -> None:
     one = estimate(work)
     split = estimate(work, Parallelism(tensor=4))
     assert split.part("gradients") == pytest.approx(float(one.part("gradients")) / 4)
-    assert (
-        float(one.part("activations")) / 4 < float(split.part("activations")) < float(one.part("activations"))
-    )
+    # Sequence parallelism goes with it: norms and layer inputs are sharded as well.
+    assert split.part("activations") == pytest.approx(float(one.part("activations")) / 4, rel=0.02)
     stages = estimate(work, Parallelism(pipeline=4))
     assert (
         float(one.part("gradients")) / 4 < float(stages.part("gradients")) < float(one.part("gradients")) / 3

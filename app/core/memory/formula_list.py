@@ -29,7 +29,7 @@ register(
         "memory.weights",
         "Weights",
         "sum over tensors of parameters x bits / 8, sharded by t (experts by max(t, e)), "
-        "by p, and by N with ZeRO-3",
+        "by p, and by N with ZeRO-3; a GGUF mixture of experts keeps 6.3 bits outside its routed experts",
         "GiB",
         "exact",
         "Quantized formats cover linears at their bits with scales; embeddings, head and "
@@ -77,7 +77,7 @@ register(
     Formula(
         "memory.engine_llama_cpp",
         "Engine: llama.cpp compute buffer",
-        "ubatch x (4 V + 4 h, 8 h for a mixture of experts) + 90 KiB per context token with latent attention",
+        "ubatch x (4 V + 4 h, 8 h for a mixture of experts) + 96 KiB per context token with latent attention",
         "GiB",
         "exact",
         "Flash attention on and grouped queries; exact to 0.0 MiB in five logs. Off: + 4 ubatch a s.",
@@ -86,7 +86,7 @@ register(
     Formula(
         "memory.engine_transformers",
         "Engine: Transformers",
-        "0.12 GiB workspace + cache layout beyond the minimum",
+        "0.06 GiB workspace + cache layout beyond the minimum",
         "GiB",
         "calibrated",
         "Releases before 2024 concatenate the cache: 2.1 x.",
@@ -143,9 +143,9 @@ register(
     Formula(
         "memory.training_activations",
         "Activations of transformers",
-        "gated: tokens x L x 0.93 (2 (4 h + 2 a d + 2 k d + 4 i) + 8 h); else 34 h (16 "
-        "bit) or 66 h; eager + (2 w + 1) a s; "
-        "checkpointing: 2 h x L + what one recomputed layer needs beyond the logits",
+        "gated: tokens x L x 0.92 (2 (4 h + 2 a d + 2 k d + 4 i) + 8 h) / t; else 34 h (16 "
+        "bit) or 66 h; eager + (2 w + 1) a s; adapters on the MLP + 3 B per element of its inputs; "
+        "checkpointing: 2 h x L + what one recomputed layer needs beyond the logits; selective x 0.48",
         "GiB",
         "calibrated",
         "Encoders x 1.22-1.25 (scores x 1.3 fp32, x 2.4 under autocast); TensorFlow x "
@@ -155,7 +155,7 @@ register(
     Formula(
         "memory.training_logits",
         "Logits and loss",
-        "tokens x V x 14 B (compiled 8.3, chunked 1, fp32 16, releases of 2023 26)",
+        "tokens x V x 13 B (compiled 8.3, chunked 1, fp32 16, releases of 2023 10, fused 6) / t",
         "GiB",
         "calibrated",
         "Language-model loss over all positions.",
@@ -164,7 +164,8 @@ register(
     Formula(
         "memory.fragmentation",
         "Allocator reserve",
-        "share of activations and logits: full 8 %, adapters 20 %, encoders 2 %, plus 0.05-0.6 GiB",
+        "share of activations and logits: full 8 %, adapters 12 %, encoders 2 %, plus 0.05-0.4 GiB "
+        "(FSDP adapters 1 GiB); PyTorch of 2023: V x (11 tokens + 24 min(tokens, 2048)) B",
         "GiB",
         "calibrated",
         "Variable lengths make it larger: reserved is up to 25 % above allocated.",
@@ -183,8 +184,8 @@ register(
         "memory.vision_activations",
         "Activations of image models",
         "images x elements per image x (size / reference)^2 x bytes per element of the "
-        "block family; detectors and "
-        "segmenters: GiB per megapixel by head and backbone",
+        "block family, attention scores 6.4; detectors and "
+        "segmenters: GiB per megapixel, head + backbone",
         "GiB",
         "calibrated",
         "AMP 3.5 (VGG) to 11.8 (GroupNorm) bytes; fp32 twice that.",
@@ -193,7 +194,7 @@ register(
     Formula(
         "memory.vision_workspace",
         "Convolution workspace",
-        "0.35 GiB, detectors and segmenters 0.25-0.6 GiB",
+        "0.35 GiB, image generation 0.3 GiB (training + 12 % of the activations)",
         "GiB",
         "assumed",
         "cuDNN benchmark mode may take more.",
@@ -202,8 +203,8 @@ register(
     Formula(
         "memory.diffusion_activations",
         "Working set of image generation",
-        "4 GiB (transformer) or 2.6 GiB (U-Net) x pixels / 1024^2 x (1 + 0.12 (b - 1)); "
-        "training by backbone size and latents",
+        "(1.4 + 0.25 P / 1e9) GiB (transformer) or 2.6 GiB (U-Net) x pixels / 1024^2 x (1 + 0.12 (b - 1)); "
+        "training by the parameters that gradients pass, the latents and eager scores",
         "GiB",
         "calibrated",
         "VAE decoding decides; all components resident.",
@@ -212,8 +213,8 @@ register(
     Formula(
         "memory.speech_engine",
         "Engine of speech recognition",
-        "faster-whisper 0.27 GiB; Transformers 0.1 W + 0.6 GiB; openai/whisper 2.3 W + 1 "
-        "GiB (W: 16-bit weights)",
+        "faster-whisper 0.12 GiB + 12 MiB x decoder layers; Transformers 0.1 W + 0.6 GiB; openai/whisper "
+        "2.3 W + 1 GiB (W: 16-bit weights)",
         "GiB",
         "calibrated",
         "Beam 5, 30-second windows.",

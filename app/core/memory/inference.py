@@ -57,7 +57,8 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
              overhead.engine_scope(work.engine)),
         overhead.context_term(work),
     ]  # fmt: skip
-    collective = overhead.collective_term(plan)
+    # llama.cpp and Transformers copy between cards; they have no collective buffers.
+    collective = overhead.collective_term(plan, work.engine in PAGED_ENGINES)
     if collective is not None:
         found.append(collective)
     per_token: Number = cache.reserved / (sequences * tokens)

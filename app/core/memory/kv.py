@@ -79,9 +79,10 @@ def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
             return KvElements(full * (1 - share), full * share, model.sliding_window, state, 0.0, full)
         return KvElements(full, 0.0, 0, state, 0.0, full)
     heads = max(1, math.ceil(model.kv_heads / tensor)) if model.kv_heads else 0
-    own = 2 * heads * model.head_dim
+    own = heads * (model.head_dim + (model.v_head_dim or model.head_dim))
     slid_heads = max(1, math.ceil((model.sliding_kv_heads or model.kv_heads or 1) / tensor))
-    slid = 2 * slid_heads * (model.sliding_head_dim or model.head_dim) if model.kv_heads else 0
+    slid_dim = model.sliding_head_dim or model.head_dim
+    slid = slid_heads * (slid_dim + (model.v_head_dim or slid_dim)) if model.kv_heads else 0
     full_layers = model.full_layers
     if not model.sliding_window and model.full_attention_layers is None:
         full_layers = model.layers - model.linear_attention_layers
@@ -113,26 +114,57 @@ def sequence_bytes(
     return total
 
 
-def stores_windows_in_full(work: Workload) -> bool:
-    """Engines and versions that keep sliding-window layers at full length."""
-    if work.engine == "tensorrt-llm":
-        return True
-    if work.engine in ("vllm", "sglang", "transformers"):
-        return work.software == "old" or _older(work.engine_version, work.engine)
-    return False
-
-
 _WINDOWED_SINCE = {"vllm": (0, 10), "sglang": (0, 4, 7), "transformers": (4, 42)}
+_UNEQUAL_PAGES_SINCE = (0, 21)
+"""vLLM release that windows layers whose heads differ from those of the full layers (Gemma 4)."""
 
 
-def _older(version: str, engine: str) -> bool:
+def stores_windows_in_full(work: Workload) -> bool:
+    """Engines and versions that keep sliding-window layers at full length.
+
+    Notes
+    -----
+    TensorRT-LLM in its default; llama.cpp before May 2025 and ik_llama.cpp ("old"); vLLM before 0.10, before
+    0.21 where windowed and full layers differ in their heads; SGLang before 0.4.7; Transformers before 4.42.
+    """
+    engine, model = work.engine, work.model
+    if engine == "tensorrt-llm":
+        return True
+    if engine == "llama.cpp":
+        return work.software == "old"
+    since = _WINDOWED_SINCE.get(engine)
+    if since is None:
+        return False
+    if engine == "vllm" and (model.sliding_kv_heads or model.sliding_head_dim):
+        since = _UNEQUAL_PAGES_SINCE
+    return work.software == "old" or _older(work.engine_version, since)
+
+
+def _older(version: str, since: tuple[int, ...]) -> bool:
     numbers = []
     for piece in version.lstrip("v").split("."):
         digits = "".join(c for c in piece if c.isdigit())
         if not digits:
             break
         numbers.append(int(digits[:6]))
-    return bool(numbers) and tuple(numbers) < _WINDOWED_SINCE[engine]
+    return bool(numbers) and tuple(numbers) < since
+
+
+@lru_cache(maxsize=4096)
+def padded_window_share(full: int, sliding: int) -> float:
+    """Windowed layers as vLLM groups them, over those there are.
+
+    Notes
+    -----
+    The hybrid cache manager splits the layers into groups of one size (the smaller kind's count, the
+    larger's when it is less than a quarter more) and pads the last group: Gemma-3-1B, 4 full and 22
+    windowed, holds 24.
+    """
+    if not full or not sliding:
+        return 1.0
+    small, large = min(full, sliding), max(full, sliding)
+    group = large if large < 1.25 * small else small
+    return math.ceil(sliding / group) * group / sliding
 
 
 class KvCache(NamedTuple):
@@ -163,6 +195,8 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
     """
     model = work.model
     share = stage_share(model.layers, plan.pipeline)
+    if work.offload.layers_on_gpu is not None and model.layers:
+        share *= min(1.0, work.offload.layers_on_gpu / model.layers)
     e = elements(model, plan.tensor)
     size = FORMATS[work.kv_precision].bytes
     per_sequence = sequence_bytes(model, tokens, work.kv_precision, plan.tensor)
@@ -180,8 +214,14 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
         full = e.decompressed
     reserved: Number = full * size * padded + e.state_bytes
     if e.sliding:
-        held = padded if stores_windows_in_full(work) else smaller(padded, cells)
-        reserved = reserved + e.sliding * size * held
+        sliding = e.sliding
+        if stores_windows_in_full(work):
+            held = padded
+        else:
+            held = smaller(padded, cells)
+            if work.engine == "vllm":
+                sliding *= padded_window_share(model.full_layers, model.sliding_layers)
+        reserved = reserved + sliding * size * held
     if work.engine == "transformers" and work.software == "old":
         # Concatenation of the cache keeps the old and the new tensor for a moment, fragments stay behind.
         reserved = reserved * 2.1

@@ -22,7 +22,10 @@ MAX_BATCHED_TOKENS = 4096
 SAMPLED_SEQUENCES = 256
 LOGIT_COPIES = 3.0
 LLAMA_CPP_UBATCH = 512
-MLA_GRAPH_BYTES_PER_TOKEN = 90 * 1024
+TRANSFORMERS_WORKSPACE_GIB = 0.06
+"""cuBLAS workspace and the blocks of one step."""
+MLA_GRAPH_BYTES_PER_TOKEN = {"new": 96 * 1024, "usual": 96 * 1024, "old": 165 * 1024}
+"""Latent attention in llama.cpp: 83-113 KiB per context token, nearly twice before it ran in chunks."""
 
 
 class EngineTerms(NamedTuple):
@@ -44,9 +47,9 @@ def context_term(work: Workload) -> Term:
     return Term("context", gib * GIB, "assumed", "memory.context", 0.35, 0.8, PROCESS)
 
 
-def collective_term(plan: Parallelism) -> Term | None:
-    """Buffers of the collective library where more than one card works."""
-    if plan.cards < 2:
+def collective_term(plan: Parallelism, collective: bool = True) -> Term | None:
+    """Buffers of the collective library where more than one card works together."""
+    if plan.cards < 2 or not collective:
         return None
     gib = COLLECTIVE_GIB + (0.1 if plan.cards >= 8 else 0.0)
     return Term("communication", gib * GIB, "calibrated", "memory.collectives", 0.6, 1.5, PROCESS)
@@ -111,15 +114,19 @@ def llama_cpp_terms(work: Workload, sequences: Number, tokens: Number) -> Engine
     Notes
     -----
     ubatch x (4 V + 4 h) with flash attention and grouped queries, 8 h for a mixture of experts: exact to
-    0.0 MiB in five logs. Latent attention adds about 90 KiB per context token; flash attention off adds the
+    0.0 MiB in five logs; where the MLP is wider than the vocabulary its two tensors decide. Latent attention
+    adds about 96 KiB per context token; flash attention off adds the
     score matrix ubatch x tokens x heads x 4 B.
     """
     model = work.model
     batch = work.max_batched_tokens or LLAMA_CPP_UBATCH
-    size: Number = batch * (4.0 * model.vocab_size + (8.0 if model.is_moe else 4.0) * model.hidden_size)
+    hidden = model.hidden_size
+    logits = 4.0 * model.vocab_size + (8.0 if model.is_moe else 4.0) * hidden
+    middle = 0.0 if model.is_moe else 4.0 * (2.0 * model.intermediate_size + 2.0 * hidden)
+    size: Number = batch * max(logits, middle)
     context = round_up(tokens, 256) * sequences
     if model.kv_lora_rank:
-        size = size + MLA_GRAPH_BYTES_PER_TOKEN * context
+        size = size + MLA_GRAPH_BYTES_PER_TOKEN[work.software] * context
     elif work.attention == "eager":
         size = size + 4.0 * batch * model.attention_heads * context
     return EngineTerms(0.0 * size, 0.0, size)
@@ -146,7 +153,7 @@ def transformers_terms(work: Workload, sequences: Number, prompt: Number) -> Eng
         logits: Number = sequences * prompt * model.vocab_size * 6.0
     else:
         logits = sequences * model.vocab_size * 8.0
-    return EngineTerms(activations, logits, 0.12 * GIB)
+    return EngineTerms(activations, logits, TRANSFORMERS_WORKSPACE_GIB * GIB)
 
 
 def engine_scope(engine: str) -> int:

@@ -7,14 +7,14 @@ from app.core.workload import Workload
 Pair = tuple[float, float]
 
 _INFERENCE: dict[str, dict[str, Pair]] = {
-    "exact": {"weights": (0.01, 0.015), "kv": (0.0, 0.005)},
-    "quantized": {"weights": (0.04, 0.06), "kv": (0.0, 0.005)},
+    "exact": {"weights": (0.009, 0.013), "kv": (0.0, 0.005)},
+    "quantized": {"weights": (0.036, 0.052), "kv": (0.0, 0.005)},
     "gguf": {"weights": (0.05, 0.06), "kv": (0.0, 0.005)},
 }
 _ENGINES: dict[str, dict[str, Pair]] = {
     "vllm": {"activations": (0.65, 2.0), "engine": (0.5, 1.0)},
     "llama.cpp": {"activations": (0.05, 0.1), "engine": (0.05, 0.2)},
-    "transformers": {"activations": (0.25, 0.35), "engine": (0.5, 1.5)},
+    "transformers": {"activations": (0.22, 0.3), "engine": (0.5, 1.3)},
 }
 
 
@@ -39,16 +39,16 @@ _TRAINING: dict[str, dict[str, Pair]] = {
     "full": {
         "states": (0.03, 0.05),
         "frozen": (0.02, 0.03),
-        "activations": (0.35, 0.4),
+        "activations": (0.4, 0.45),
         "logits": (0.45, 0.45),
         "fragmentation": (0.08, 0.2 * 2**30),
     },
     "adapter": {
         "states": (0.1, 0.2),
         "frozen": (0.02, 0.04),
-        "activations": (0.35, 0.4),
-        "logits": (0.4, 0.6),
-        "fragmentation": (0.20, 0.6 * 2**30),
+        "activations": (0.28, 0.32),
+        "logits": (0.35, 0.4),
+        "fragmentation": (0.12, 0.4 * 2**30),
     },
     "encoder": {
         "states": (0.02, 0.03),
@@ -76,8 +76,10 @@ def training_spread(work: Workload) -> dict[str, Pair]:
     return _TRAINING["encoder" if work.model.family == "encoder" else "full"]
 
 
-def vision_spread(work: Workload) -> dict[str, Pair]:
-    """Distances by term of image models."""
+def vision_spread(work: Workload, dense: bool) -> dict[str, Pair]:
+    """Distances by term of image models; `dense`: detectors and segmenters."""
+    if dense:
+        return {"states": (0.02, 0.05), "activations": (0.15, 0.19)}
     if work.model.activations_per_sample:
         return {"states": (0.02, 0.05), "activations": (0.22, 0.3)}
     return {"states": (0.05, 0.1), "activations": (0.4, 0.6)}

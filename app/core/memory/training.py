@@ -5,36 +5,44 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.core.memory import kv, overhead, weights
-from app.core.memory.activations import LayerBytes, layer_bytes, logit_bytes
+from app.core.memory.activations import LayerBytes, layer_bytes, logit_bytes, pooled_logit_bytes
 from app.core.memory.adapters import adapter_parameters, largest_matrix
 from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import training_spread
 from app.core.memory.states import state_bytes
 from app.core.memory.terms import PROCESS, RESERVED, Reserve, Term
+from app.core.model import ModelArchitecture
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
-SELECTIVE_SHARE = 0.6
+SELECTIVE_SHARE = 0.48
 """Share of the activations that selective checkpointing keeps (per-operator choice of torchtitan)."""
 RECOMPUTED_LAYERS = 1.5
 """One recomputed layer and the gradients that flow through it."""
+OLD_QUANTIZED_ABOVE = 0.35
 ADAPTER_BYTES = 16.0
+ADAPTER_INPUT_BYTES = 3.0
+"""Dropout before an adapter keeps its own 16-bit copy of the input and a mask."""
 SMALL_STEP_SHARE = 0.1
 """Fused optimizers, the companions of compiled training, need next to no buffer for the step, nor does
 PyTorch 1.x, which steps tensor by tensor. Pure 16-bit training came with PyTorch 2 and its foreach."""
 GATHERED_LAYERS = 2.0
 BUCKET_ELEMENTS = 5e8
-TENSORFLOW_BYTES = {"old": 26.0, "usual": 30.0, "new": 28.0}
+TENSORFLOW_BYTES = {"old": 26.0, "usual": 28.0, "new": 26.0}
 """Bytes per parameter with Adam in TensorFlow: clipped gradients and update tensors are in flight."""
 
 
-QLORA_COPIES = 1.25
+QLORA_COPIES = 1.0
 """Without checkpointing the 4-bit kernels keep widened inputs: QLoRA saves 1.8 GB less than its weights."""
 CROSS_ATTENTION_FACTOR = 1.4
 """A decoder layer with cross-attention against one without."""
 AUDIO_POSITIONS = 1500.0
 QLORA_WORKSPACE_BYTES = 0.6 * 2**30
 """Blocks of the 4-bit kernels that hold no named tensor."""
+SHARDED_POOL_BYTES = 1.0 * 2**30
+"""FSDP frees and gathers layers all the time: reserved exceeds allocated by 1-2 GiB."""
+PACKED_SHARE = 0.5
+"""Batches of one shape leave half of the fragments that varying lengths do."""
 EDGE_LAYERS = 0.25
 """Gradients in flight beside the kept activations."""
 
@@ -47,6 +55,8 @@ class _Peak(NamedTuple):
     layer: Number
     """Recomputed layer with its gradients, after the loss has been freed."""
     logits: Number
+    pool: Number
+    """Reserved beside the logits."""
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -73,7 +83,16 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     else:
         found, transient_extra, workspace = _adapters(work, plan)
     activations: Number = peak.kept + greater(peak.layer - peak.logits, 0.0) + transient_extra
-    idle = greater(workspace - activations - peak.logits, 0.0)
+    share, fixed = near["fragmentation"]
+    if work.padding == "packed":
+        share *= PACKED_SHARE
+    if plan.zero_stage == 3 and plan.data > 1 and work.task != "training":
+        fixed = SHARDED_POOL_BYTES
+    # Where the loss leaves a pool behind, the other tensors live in it.
+    pool: Number = share * (activations + peak.logits) + fixed
+    if work.software == "old":
+        pool = greater(peak.pool + fixed, pool)
+    idle = greater(workspace - activations - peak.logits - peak.pool, 0.0)
     below, above = near["activations"]
     found.append(
         Term("optimizer", found.pop().size + idle, "exact", "memory.optimizer", *near["states"])
@@ -85,11 +104,11 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     found.append(
         Term(
             "fragmentation",
-            near["fragmentation"][0] * (activations + peak.logits) + near["fragmentation"][1],
+            pool,
             "calibrated",
             "memory.fragmentation",
-            0.9,
-            1.6,
+            0.5,
+            0.75,
             RESERVED,
         )
     )
@@ -153,9 +172,13 @@ def _adapters(work: Workload, plan: Parallelism) -> tuple[list[Term], float, flo
     if stage == 3:
         layer = frozen * plan.data / max(1, model.layers)
         widened += GATHERED_LAYERS * layer + 2.0 * model.embedding_parameters / plan.tensor
+    below, above = near["frozen"]
+    if work.format.quantized and work.software == "old":
+        # Early 4- and 8-bit kernels keep transposed copies and shards at 16 bit while loading.
+        above = OLD_QUANTIZED_ABOVE
     found = [
         Term("weights", frozen, "exact" if not work.format.quantized else "calibrated", "memory.weights",
-             *near["frozen"]),
+             below, above),
         Term("adapter", trained * each / (plan.data if stage else 1), "derived", "memory.adapter",
              *near["states"]),
     ]  # fmt: skip
@@ -182,7 +205,11 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
     layer = layer_bytes(model, wide, work.attention, work.compile, work.engine, work.software)
     own_layers = float(model.layers or model.encoder_layers)
     tokens: Number = batch * length
-    whole: Number = layer.replicated + layer.sharded / plan.tensor
+    # Sequence parallelism goes with tensor parallelism in training: norms and layer inputs are sharded too.
+    whole: Number = (layer.replicated + layer.sharded) / plan.tensor
+    boundary = layer.boundary / plan.tensor
+    if work.task != "training" and work.lora_targets == "all-linear" and not work.compile:
+        whole = whole + ADAPTER_INPUT_BYTES * _mlp_inputs(model) / plan.tensor
     if layer.per_key:
         attended = smaller(length, float(model.sliding_window)) if not model.full_layers else length
         whole = whole + layer.per_key / plan.tensor * attended
@@ -192,10 +219,10 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
         in_flight = own_layers * weights.stage_share(model.layers, plan.pipeline) * micro
     recomputed: Number = 0.0
     if work.gradient_checkpointing is True:
-        kept: Number = tokens * (0.0 if work.offload.activations else in_flight * layer.boundary)
+        kept: Number = tokens * (0.0 if work.offload.activations else in_flight * boundary)
         recomputed = tokens * (RECOMPUTED_LAYERS * whole)
     elif work.gradient_checkpointing == "selective":
-        kept = tokens * (in_flight * SELECTIVE_SHARE * (layer.replicated + layer.sharded / plan.tensor))
+        kept = tokens * (in_flight * SELECTIVE_SHARE * (layer.replicated + layer.sharded) / plan.tensor)
         recomputed = tokens * whole
     else:
         kept = tokens * ((in_flight + EDGE_LAYERS) * whole)
@@ -204,8 +231,21 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
     if model.family in ("encoder-decoder", "speech"):
         kept = kept * CROSS_ATTENTION_FACTOR + _encoder_kept(work, batch, length, layer, whole)
     predicted = model.vocab_size if model.family in ("decoder", "encoder-decoder") else 0
-    logits: Number = tokens * predicted * logit_bytes(work) / plan.tensor
-    return _Peak(kept, recomputed, logits)
+    entries = predicted / plan.tensor
+    logits: Number = tokens * entries * logit_bytes(work, plan)
+    pool: Number = 0.0
+    if plan.zero_stage < 3:
+        pool = entries * pooled_logit_bytes(work, tokens)
+    return _Peak(kept, recomputed, logits, pool)
+
+
+def _mlp_inputs(model: ModelArchitecture) -> float:
+    """Elements that enter the MLP's matrices, per token and layer."""
+    if model.is_moe and not model.shared_experts:
+        return 0.0
+    inputs = 2.0 if model.gated_mlp else 1.0
+    width = model.shared_experts * model.expert_intermediate_size or model.intermediate_size
+    return inputs * model.hidden_size + width
 
 
 def _encoder_kept(work: Workload, batch: Number, length: Number, layer: LayerBytes, whole: Number) -> Number:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from app.core.memory import kv, overhead
 from app.core.memory.adapters import adapter_parameters
 from app.core.memory.spread import vision_spread
 from app.core.memory.states import state_bytes
 from app.core.memory.terms import RESERVED, Reserve, Term
-from app.core.memory.vision_families import (
+from app.core.memory.vision_dense import dense_task
+from app.core.memory.vision_families import NORM_FACTOR, WIDE_FACTOR, elements_per_image
+from app.core.memory.vision_names import (
     BYTES_PER_ELEMENT,
-    NORM_FACTOR,
-    WIDE_FACTOR,
+    GROUP_NORMALIZED,
+    SCORE_BYTES,
     block_family,
-    dense_task,
-    elements_per_image,
+    patch_of,
 )
 from app.core.memory.weights import model_bytes
+from app.core.model import ModelArchitecture
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 
@@ -24,9 +28,8 @@ WORKSPACE_GIB = 0.35
 FORWARD_SHARE = 0.25
 """Inference frees each layer: the largest pair of neighbouring tensors is alive."""
 CHECKPOINT_SHARE = 0.3
-TENSORFLOW_FACTOR = {"old": 1.6, "usual": 1.25, "new": 1.1}
+TENSORFLOW_FACTOR = {"old": 1.4, "usual": 1.1, "new": 1.0}
 ADAPTER_BYTES = 16.0
-GROUP_NORMALIZED = ("bit", "efficientnet_gn")
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -51,8 +54,9 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     [1] timm batch brackets on an RTX 3090, reference/vision_activation.md §1-2. [2] MMDetection, Detectron2
     and MMSegmentation model zoos, §4 there. Read 2026-11-30.
     """
-    near = vision_spread(work)
     model = work.model
+    dense = dense_task(model)
+    near = vision_spread(work, dense is not None)
     batch = kv.as_number(work.batch_size)
     if work.task == "inference":
         batch = kv.replica_sequences(batch, plan)
@@ -65,12 +69,14 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
         found = _states(work, plan, near["states"])
         share = CHECKPOINT_SHARE if work.gradient_checkpointing else 1.0
         activations = batch * each * share
-    dense = dense_task(model)
-    fixed = dense.fixed if dense is not None and work.trains else WORKSPACE_GIB
+    if dense is not None and work.trains:
+        activations = activations + dense.fixed * GIB
     found.append(
         Term("activations", activations, "calibrated", "memory.vision_activations", *near["activations"])
     )
-    found.append(Term("engine", fixed * GIB, "assumed", "memory.vision_workspace", 0.5, 0.8, RESERVED))
+    found.append(
+        Term("engine", WORKSPACE_GIB * GIB, "assumed", "memory.vision_workspace", 0.5, 0.8, RESERVED)
+    )
     found.append(overhead.context_term(work))
     collective = overhead.collective_term(plan)
     if collective is not None:
@@ -81,24 +87,44 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
 
 def image_bytes(work: Workload) -> float:
     """Bytes that one image of the asked size keeps for the backward pass."""
-    model = work.model
-    wide = work.compute_type in ("fp32", "tf32") or (work.trains and work.recipe == "fp32")
     height, width = work.image_size or (224, 224)
+    return _image_bytes(work.model, height, width, _wide(work), work.engine, work.software)
+
+
+def _wide(work: Workload) -> bool:
+    return work.compute_type in ("fp32", "tf32") or (work.trains and work.recipe == "fp32")
+
+
+@lru_cache(maxsize=8192)
+def _image_bytes(
+    model: ModelArchitecture, height: int, width: int, wide: bool, engine: str, software: str
+) -> float:
     dense = dense_task(model)
     if dense is not None:
-        per_pixel = dense.per_megapixel * GIB / 1e6 * (1.0 if wide else dense.narrow_factor)
-        return per_pixel * height * width
-    family = block_family(model.name or model.id, model.backbone, model.normalization)
-    reference = model.image_size or (224, 224)
-    scale = height * width / (reference[0] * reference[1])
+        megapixels = height * width / 1e6
+        per_image = dense.per_megapixel * GIB * megapixels * (1.0 if wide else dense.narrow_factor)
+        return float(per_image * megapixels**dense.exponent)
+    name = model.name or model.id
+    family = block_family(name, model.backbone, model.normalization)
+    found = elements_per_image(model, height, width)
+    scale = height * width / (found.height * found.width)
     size = BYTES_PER_ELEMENT[family]
+    if family == "vit":
+        # Head width 64: of L (10 h s + a s^2) elements the scores are s / (640 + s).
+        patch = model.patch_size or patch_of(name)
+        tokens = (height // patch) * (width // patch) + 1.0
+        scores = tokens / (640.0 + tokens)
+        size = size * (1.0 - scores) + SCORE_BYTES * scores
+    elif family == "swin_cr" and height > 256:
+        # The relative-position network is counted with each image and kept once a batch.
+        size *= 0.75
     if family not in GROUP_NORMALIZED:
         size *= NORM_FACTOR.get(model.normalization, 1.0)
     if wide:
         size *= WIDE_FACTOR
-    if work.engine == "tensorflow":
-        size *= TENSORFLOW_FACTOR[work.software]
-    return elements_per_image(model) * size * scale
+    if engine == "tensorflow":
+        size *= TENSORFLOW_FACTOR[software]
+    return found.elements * size * scale
 
 
 def _states(work: Workload, plan: Parallelism, near: tuple[float, float]) -> list[Term]:

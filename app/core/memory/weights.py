@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from app.core.model import ModelArchitecture
-from app.core.parameter_count import expert_parameter_count, latent_down_projection_count
+from app.core.parameter_count import (
+    attention_count,
+    expert_layers,
+    expert_parameter_count,
+    latent_down_projection_count,
+)
 from app.core.precision import FORMATS
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
@@ -18,6 +23,17 @@ PADDED_EXPERT_MULTIPLE = 256
 """vLLM's and TensorRT-LLM's MXFP4 kernels pad the expert width (2,880 -> 3,072)."""
 REPLICATED_SHARE = 0.010
 """Norms, rotary tables and vocabulary padding under tensor parallelism: +1..2 % measured."""
+GGUF_SHARED_BITS = 6.3
+"""A GGUF mixture of experts keeps attention, shared experts and dense layers at Q5_K to Q8_0 whatever its
+label says; the routed experts take the rest of the file."""
+BUFFER_ENGINES = ("vllm", "sglang")
+LOAD_BUFFERS_GIB = 0.06
+"""vLLM and SGLang report the peak of loading; quantized layers are repacked on the way: -0.04..0.25 GiB."""
+OWN_HEAD_FORMATS = ("fp8", "awq")
+"""Their checkpoints carry a tied head as a tensor of its own, and Transformers keeps both."""
+TOWER_WORDS = ("vision", "audio", "visual", "tower", "projector", "image")
+WIDE_LATENT_FORMATS = ("int4",)
+"""Weight-only quantizers that leave the projections of latent attention at 16 bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,16 @@ class WeightBytes:
     def total(self) -> float:
         """All of them."""
         return self.layers + self.experts + self.embedding + self.head + self.replicated
+
+    def scaled(self, factor: float) -> WeightBytes:
+        """Every class times one factor."""
+        return WeightBytes(
+            self.layers * factor,
+            self.experts * factor,
+            self.embedding * factor,
+            self.head * factor,
+            self.replicated * factor,
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -67,45 +93,73 @@ def model_bytes(
     [1] 107 measured checkpoints and load logs, reference/memory_inference_findings.md §B, 2026-11-30.
     """
     fmt = FORMATS[precision]
-    components = sum(c.parameters for c in model.components)
-    if components and model.family in ("diffusion",):
+    if model.components and model.family == "diffusion":
         return WeightBytes(_component_bytes(model, precision), 0.0, 0.0, 0.0, 0.0)
+    wide = 4.0 if fmt.compute_type in ("fp32", "tf32") else 2.0
+    rest_bytes = wide if fmt.quantized and not fmt.gguf else fmt.bytes
+    tower, tower_bytes = _towers(model, wide if fmt.gguf else rest_bytes)
     expert_parameters = float(expert_parameter_count(model))
-    tower = model.vision_tower_parameters
     both = model.embedding_parameters
     table = float(model.vocab_size * model.hidden_size)
     head_parameters = 0.0 if model.tied_embeddings or both < 2 * table else table
     table_parameters = max(0.0, both - head_parameters)
     down = min(float(latent_down_projection_count(model)), model.parameters)
     linear = max(0.0, model.parameters - both - tower - expert_parameters - down)
-    wide = 4.0 if fmt.compute_type in ("fp32", "tf32") else 2.0
-    linear_bytes = fmt.bytes
-    expert_bytes = fmt.bytes
-    rest_bytes = wide if fmt.quantized and not fmt.gguf else fmt.bytes
+    linear_bytes = down_bytes = expert_bytes = fmt.bytes
     if model.is_moe and precision in EXPERT_ONLY_FORMATS:
-        linear_bytes = wide
+        linear_bytes = down_bytes = wide
         width = model.expert_intermediate_size
         if precision == "mxfp4" and engine in ("vllm", "tensorrt-llm", "sglang") and width:
             expert_bytes *= math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE / width
+    layers = linear * linear_bytes
+    if model.kv_lora_rank and precision in WIDE_LATENT_FORMATS:
+        attention = model.layers * attention_count(model, 1)
+        layers += max(0.0, min(linear, attention - down)) * (wide - linear_bytes)
+        down_bytes = wide
     sizes = WeightBytes(
-        layers=linear * linear_bytes + tower * (wide if fmt.gguf else rest_bytes),
+        layers=layers + tower_bytes,
         experts=expert_parameters * expert_bytes,
         embedding=table_parameters * rest_bytes,
         head=head_parameters * rest_bytes,
-        replicated=down * linear_bytes,
+        replicated=down * down_bytes,
     )
     if checkpoint_gib:
-        scale = checkpoint_gib * GIB / sizes.total
-        sizes = WeightBytes(
-            sizes.layers * scale,
-            sizes.experts * scale,
-            sizes.embedding * scale,
-            sizes.head * scale,
-            sizes.replicated * scale,
-        )
+        sizes = sizes.scaled(checkpoint_gib * GIB / sizes.total)
+    if fmt.gguf and expert_parameters and sizes.total < GGUF_SHARED_BITS / 8.0 * model.parameters:
+        sizes = _shared_at_more_bits(sizes, model.parameters - expert_parameters)
     if engine == "llama.cpp" and head_parameters:
-        sizes = WeightBytes(sizes.layers, sizes.experts, 0.0, sizes.head, sizes.replicated)
+        sizes = replace(sizes, embedding=0.0)
+    if engine == "transformers" and precision in OWN_HEAD_FORMATS and not (head_parameters or checkpoint_gib):
+        sizes = replace(sizes, head=table * wide)
     return sizes
+
+
+def _towers(model: ModelArchitecture, usual_bytes: float) -> tuple[float, float]:
+    """Parameters beside the language model and their bytes: components at their format, towers at 16 bit."""
+    count = size = 0.0
+    for part in model.components:
+        named = any(word in part.name.lower() for word in TOWER_WORDS)
+        if part.precision in FORMATS:
+            each = FORMATS[part.precision].bytes
+        elif named:
+            each = usual_bytes
+        else:
+            continue
+        count += part.parameters
+        size += part.parameters * each
+    if not count:
+        count = model.vision_tower_parameters
+        size = count * usual_bytes
+    return min(count, model.parameters), size
+
+
+def _shared_at_more_bits(sizes: WeightBytes, shared_parameters: float) -> WeightBytes:
+    """The same file with what all tokens pass at its usual bits and the experts at what is left."""
+    shared = sizes.total - sizes.experts
+    wanted = min(shared_parameters * GGUF_SHARED_BITS / 8.0, 0.9 * sizes.total)
+    if wanted <= shared or shared <= 0.0:
+        return sizes
+    return replace(sizes.scaled(wanted / shared), experts=sizes.total - wanted)
 
 
 def _component_bytes(model: ModelArchitecture, precision: str) -> float:
@@ -161,11 +215,16 @@ def per_gpu_bytes(work: Workload, plan: Parallelism) -> float:
         )
     if work.offload.experts:
         experts = 0.0
-    if work.offload.layers_on_gpu is not None and work.model.layers:
-        kept = min(1.0, work.offload.layers_on_gpu / work.model.layers)
-        experts, layers = experts * kept, layers * kept
+    on_gpu = work.offload.layers_on_gpu
+    if on_gpu is not None and work.model.layers:
+        # The last layers go to the card, and those are the ones with experts.
+        kept = min(1.0, on_gpu / work.model.layers)
+        layers = layers * kept
+        experts = experts * min(1.0, on_gpu / max(1, expert_layers(work.model)))
         ends = ends if kept >= 1.0 else 0.0
     total = experts + layers + ends
     if tensor > 1:
         total *= 1.0 + REPLICATED_SHARE
+    if work.engine in BUFFER_ENGINES and work.format.quantized and not (work.trains or work.weights_gib):
+        total += LOAD_BUFFERS_GIB * GIB / tensor
     return total

@@ -15,14 +15,14 @@ LLAMA_LIKE = frozenset(
     llama mistral ministral yi qwen2 qwen3 gemma gemma2 gemma3_text gemma3 phi3 phi4 internlm internlm2
     internlm3 baichuan granite olmo olmo2 olmo3 cohere cohere2 stablelm starcoder2 exaone exaone4 glm
     glm4 smollm3 seed_oss nemotron deepseek minicpm aquila xverse orion apertus hunyuan_v1_dense
-    ernie4_5
+    ernie4_5 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen3_vl_text qwen3_5_text mistral3
     """.split()
 )
 MOE = frozenset(
     """
     mixtral qwen2_moe qwen3_moe qwen3_next gpt_oss glm4_moe deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2
     glm4_moe_lite llama4_text llama4 phimoe minimax minimax_m2 granitemoe olmoe dbrx ernie4_5_moe
-    hunyuan_v1_moe bailing_moe
+    hunyuan_v1_moe bailing_moe glm_moe_dsa qwen3_5_moe_text qwen3_vl_moe_text
     """.split()
 )
 CLASS_DEFAULTS: dict[str, Fields] = {
@@ -36,12 +36,22 @@ CLASS_DEFAULTS: dict[str, Fields] = {
     },
 }
 """What published files leave to the defaults of the configuration class (Gemma 3 multimodal)."""
-QKV_BIAS = frozenset({"qwen2", "qwen2_moe", "glm4_moe", "starcoder2", "gpt_oss", "qwen", "glm", "glm4"})
-QK_NORM_HEAD = frozenset(
-    {"qwen3", "qwen3_moe", "qwen3_next", "gemma3_text", "gemma3", "exaone4", "hunyuan_v1_dense"}
+QKV_BIAS = frozenset(
+    """
+    qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text glm4_moe starcoder2 gpt_oss qwen glm
+    glm4
+    """.split()
 )
+QK_NORM_HEAD = frozenset(
+    """
+    qwen3 qwen3_moe qwen3_next qwen3_vl_text qwen3_vl_moe_text qwen3_5_text qwen3_5_moe_text gemma3_text
+    gemma3 gemma4_text exaone4 hunyuan_v1_dense
+    """.split()
+)
+SPARSE_INDEX = frozenset({"deepseek_v32", "glm_moe_dsa"})
+"""An indexer picks the keys that latent attention reads."""
 TIED_BY_DEFAULT = frozenset({"gemma", "gemma2", "gemma3_text", "gemma3", "cohere", "cohere2", "phi3_small"})
-FOUR_NORMS = frozenset({"gemma2", "gemma3_text", "gemma3", "glm4"})
+FOUR_NORMS = frozenset({"gemma2", "gemma3_text", "gemma3", "gemma4_text", "glm4"})
 LAYER_NORM = frozenset({"starcoder2", "stablelm", "nemotron"})
 UNGATED = frozenset({"starcoder2", "nemotron"})
 
@@ -86,6 +96,8 @@ def llama_like(config: Config, kind: str) -> Fields:
     _windows(config, kind, found)
     _experts(config, kind, found)
     _latent(config, found)
+    if kind in SPARSE_INDEX and found.get("q_lora_rank"):
+        _indexer(config, found)
     if config.has("linear_num_key_heads", "linear_num_value_heads"):
         _gated_delta_net(config, found)
     if not found["intermediate_size"]:
@@ -99,6 +111,12 @@ def _windows(config: Config, kind: str, found: Fields) -> None:
     layers = found["layers"]
     window = config.integer("sliding_window", "window_size", default=0)
     kinds = config.items("layer_types")
+    if kind in ("llama4", "llama4_text"):
+        window = config.integer("attention_chunk_size", default=8192)
+        if not kinds:
+            step = max(1, config.integer("no_rope_layer_interval", default=4))
+            found.update(sliding_window=window, full_attention_layers=layers // step)
+            return
     if kinds:
         full = sum(1 for k in kinds[:layers] if k == "full_attention")
         linear = sum(1 for k in kinds[:layers] if isinstance(k, str) and k.startswith("linear"))
@@ -148,9 +166,12 @@ def _experts(config: Config, kind: str, found: Fields) -> None:
     if kind == "gpt_oss":
         attributes.update(expert_bias=True, router_bias=True, attention_sinks=True)
         found.update(attention_bias=True, output_bias=True)
-    if kind in ("deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "glm4_moe_lite"):
+    if kind in ("deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa"):
         attributes["router_bias"] = True
     dense = config.integer("first_k_dense_replace", default=0)
+    frequency = config.values.get("moe_layer_freq")
+    if isinstance(frequency, list) and not dense:
+        dense = sum(1 for every in config.items("moe_layer_freq")[: found["layers"]] if every == 0)
     only = config.items("mlp_only_layers")
     if only and not dense:
         dense = min(len(only), found["layers"])
@@ -182,6 +203,14 @@ def _latent(config: Config, found: Fields) -> None:
         head_dim=nope + rope,
         attention_bias=False,
     )
+
+
+def _indexer(config: Config, found: Fields) -> None:
+    heads = config.integer("index_n_heads", default=64)
+    width = config.integer("index_head_dim", default=128)
+    hidden = found["hidden_size"]
+    each = found["q_lora_rank"] * heads * width + hidden * width + 2 * width + hidden * heads
+    found["extra_parameters"] = found["layers"] * each
 
 
 def _gated_delta_net(config: Config, found: Fields) -> None:
