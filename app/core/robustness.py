@@ -164,7 +164,8 @@ def _shares(
     price_group = [groups.setdefault((r, k), len(groups)) for r, _, k in cells]
     speed_group = [card_of.setdefault(r, len(card_of)) for r, _, _ in cells]
     spread = np.array([_price_spread(ranking, cell) for cell in cells])
-    width = ranking.grid.speed.corrections.width[[r for r, _, _ in cells]]
+    speeds, plan = ranking.grid.speed, ranking.best.plan
+    width = speeds.widths([(r, int(plan[r, n])) for r, n, _ in cells])
     price = np.exp(_normal(generator, draws, len(groups), spread, price_group))[:, price_group]
     speed: Floats | float = 1.0
     if field.objective in ("speed", "tflops_per_yuan") or field.hours is not None:

@@ -136,6 +136,8 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     speed = np.broadcast_to(candidates.speed, shape).ravel()[ranking.order]
     on_front = front(total, speed)
     pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
+    cells = [ranking.cell(int(f)) for f in shown]
+    ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in cells])
     firm = robustness(ranking, shown, seed)
     standings = [_standing(ranking, int(f), i + 1, i + 1 in pareto) for i, f in enumerate(shown)]
     options = []
@@ -158,33 +160,8 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
 def _only(
     grid: Grid, table: GpuTable, gpus: Sequence[Gpu], rows: list[int]
 ) -> tuple[Grid, GpuTable, Sequence[Gpu]]:
-    speed = grid.speed
-    found = speed.corrections
     index = np.asarray(rows, dtype=np.intp)
-    terms = speed.terms
-    size = speed.expected.shape
-    narrowed = replace(
-        speed,
-        terms=replace(
-            terms,
-            seconds=terms.seconds[index],
-            units_per_step=np.broadcast_to(terms.units_per_step, size)[index],
-            flops_per_unit=np.broadcast_to(terms.flops_per_unit, size)[index],
-            parts={k: np.broadcast_to(v, size)[index] for k, v in terms.parts.items()},
-            detail={k: np.broadcast_to(v, size)[index] for k, v in terms.detail.items()},
-        ),
-        corrections=replace(
-            found,
-            offset={k: v[index] for k, v in found.offset.items()},
-            width=found.width[index],
-            measured=found.measured[index],
-            calibrated=found.calibrated[index],
-            sources={new: found.sources[old] for new, old in enumerate(rows) if old in found.sources},
-        ),
-        expected=speed.expected[index],
-        prefill_factor=speed.prefill_factor[index],
-        decode_factor=speed.decode_factor[index],
-    )
+    narrowed = grid.speed.only(index)
     rate = replace(
         grid.rate,
         tflops=grid.rate.tflops[index],

@@ -1,4 +1,4 @@
-"""Estimating the speed of every published measurement that the estimate has not seen, and saying how far off."""
+"""Estimating the speed of every published measurement that it has not seen, and saying how far off."""
 
 from __future__ import annotations
 

@@ -301,12 +301,12 @@ def test_work_gives_hours_and_a_deadline_rejects():
     work = Work(1.28e6 * 90, "images")
     answer = ask(work=RESNET, counts=(1, 8), limit=50)
     assert all(o.cost.work_hours is None for o in answer.options)
-    question = {"counts": (1, 8), "deadline_hours": 24.0}
+    question = {"counts": (1, 8), "deadline_hours": 20.0}
     answer = rank(ShortlistQuestion(RESNET, work=work, limit=50, **question), TABLE, GPUS, ALL_PRICES)
     assert answer.options
     for option in answer.options:
         assert option.cost.work_hours == pytest.approx(1.28e6 * 90 / option.speed.expected / 3600)
-        assert option.cost.work_hours <= 24
+        assert option.cost.work_hours <= 20
     assert "deadline" in {r.code for r in answer.rejected}
     with pytest.raises(InputFault, match="work_required_by_deadline"):
         rank(ShortlistQuestion(RESNET, deadline_hours=24.0), TABLE, GPUS, ALL_PRICES)

@@ -1,183 +1,288 @@
-"""How far the speed model is from published measurements, by class and half."""
+"""How far estimated speed is from published measurements: by basis, by class, in rank and in scaling."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.faults import InputFault
+from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable
 from app.core.model import ModelArchitecture
-from app.core.speed.anchors import MAX_CARDS, SATURATED_SEQUENCES, adapter_of, engine_of
-from app.core.speed.predict import predict
-from app.core.speed.terms import Plans
-from app.core.workload import TOKEN_FAMILIES, Parallelism, Workload, resolve
+from app.core.speed.anchors import Evidence
+from app.core.speed.rows import Observed, group_of, observe
+from app.core.speed.splits import Held, held_out, is_fitted
+from app.core.workload import ENGINES
 
-UNIT_OF_FAMILY = {"vision": "images_per_s", "decoder": "tokens_per_s", "diffusion": "images_per_s"}
 WITHIN = 1.5
-DECODED_TOKENS = 128.0
-"""Tokens written where a decode rate is published without their number."""
-PROMPT_TOKENS = 512.0
-VISION_BATCH = 64.0
+LEAST_CARDS = 5
+"""Cards that a ranking must hold to be judged."""
+POINTS = 100.0
+
+register(
+    Formula(
+        "speed.accuracy",
+        "Measured accuracy of speed",
+        "e = ln(measured / estimated) of rows that the estimate did not see; |e| at the median and the 90th "
+        "percentile, median of e, share within a factor of 1.5, share inside low..high",
+        "1",
+        "measured",
+        "Constants are read from rows whose id has an even SHA-256; errors are of the others. Hidden "
+        "together: the report half, one row, a source, a card, a model, a card and a model.",
+        (Reference("benchmarks of this catalogue, sources beside each row"),),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One measurement beside the model's figure; no measurement corrects the latter."""
+class Errors:
+    """Errors of some rows, |ln(measured / estimated)|."""
 
-    benchmark: Benchmark
-    kind: str
-    predicted: float
-    fitted: bool
-    """Belongs to the half that constants may be read from."""
-
-    @property
-    def log_ratio(self) -> float:
-        """ln(measured / predicted)."""
-        return math.log(self.benchmark.value / self.predicted)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassErrors:
-    """Errors of one class, |ln(measured / predicted)|."""
-
-    kind: str
     n: int
     median: float
     p90: float
     signed_median: float
     within: float
     """Share of the rows within a factor of WITHIN."""
+    inside: float | None
+    """Share of the rows inside the stated 80 % interval; None where no interval was stated."""
 
 
-def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Parallelism] | None:
-    """The question that a measurement answers; None where the row does not say enough of it."""
-    engine = engine_of(row.framework)
-    if row.flag or not row.precision or engine in ("", "vendor") or row.gpu_count > MAX_CARDS:
-        return None
-    if row.unit != UNIT_OF_FAMILY.get(model.family, "samples_per_s") or row.phase in (
-        "server",
-        "interactive",
-    ):
-        return None
-    serving = row.task == "inference"
-    adapter = adapter_of(row.model_name)
-    if row.task == "finetune" and model.family == "decoder" and not adapter:
-        return None
-    language = serving and model.family == "decoder"
-    prompt, output = row.input_length, row.output_length
-    if language:
-        if row.phase == "prefill":
-            prompt, output = prompt or row.sequence_length or PROMPT_TOKENS, 1.0
-        elif row.phase == "decode":
-            prompt, output = prompt or 1.0, output or DECODED_TOKENS
-        elif not output:
-            return None
-    length = row.sequence_length or (prompt or 0.0) + (output or 0.0)
-    batch = row.batch_per_gpu or _batch(row, model)
-    if batch is None:
-        return None
-    size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
-    work = Workload(
-        model,
-        task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
-        precision=row.precision,
-        # Published language-model rows give the sequences of the whole system.
-        batch_size=batch if language or not serving else batch * row.gpu_count,
-        sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
-        output_length=output if language else None,
-        image_size=(size, size) if size else None,
-        engine=engine,
-        load="saturated" if row.phase == "saturated" else "batch",
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Order of cards by speed, same model, precision, software and number of cards."""
+
+    groups: int
+    median: float
+    """Spearman's rank correlation over the groups."""
+    tenth: float
+    """What nine groups of ten reach."""
+    lost: float
+    """Mean share of speed lost by taking the card that the estimate puts first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Efficiency of several cards over one, percentage points, measured less estimated."""
+
+    n: int
+    median: float
+    p90: float
+    bias: float
+
+
+@dataclass(frozen=True)
+class SpeedAccuracy:
+    """Everything that is said of the accuracy of speed, on one part of the benchmarks."""
+
+    part: str
+    by_basis: Mapping[str, Errors]
+    by_class: Mapping[str, Errors]
+    model_alone: Mapping[str, Errors]
+    """By class, no measurement having corrected the model."""
+    intervals: Mapping[str, Errors]
+    """By basis over all ways of hiding."""
+    ranks: Ranks
+    scaling: Scaling
+    rows: int
+    expressed: int
+
+
+def errors_of(found: Sequence[float], inside: Sequence[bool] | None = None) -> Errors:
+    """Errors of a list of ln(measured / estimated)."""
+    ratios = np.asarray(found, dtype=np.float64)
+    size = np.abs(ratios)
+    return Errors(
+        n=len(ratios),
+        median=float(np.median(size)),
+        p90=float(np.percentile(size, 90)),
+        signed_median=float(np.median(ratios)),
+        within=float(np.mean(size <= math.log(WITHIN))),
+        inside=None if inside is None else float(np.mean(inside)),
     )
-    if model.family in TOKEN_FAMILIES and not work.sequence_length:
-        return None
-    try:
-        return resolve(work)[0], _plan(work, row.gpu_count)
-    except InputFault:
-        return None
 
 
-def cases(
-    rows: Iterable[Benchmark],
-    models: Mapping[str, ModelArchitecture],
-    gpus: Sequence[Gpu],
-    table: GpuTable | None = None,
-) -> list[Case]:
-    """Predict every measurement that states its question.
+def observations(
+    rows: Iterable[Benchmark], models: Mapping[str, ModelArchitecture], gpus: Sequence[Gpu]
+) -> tuple[Observed, GpuTable]:
+    """Every measurement that states its question, beside the model's own figure, and the cards as columns."""
+    table = GpuTable.from_gpus(gpus)
+    return observe(rows, models, table, {g.id: i for i, g in enumerate(gpus)}), table
+
+
+def hidden_rows(found: Observed, table: GpuTable, gpus: Sequence[Gpu]) -> list[Held]:
+    """Estimates of all rows under every way of hiding them.
 
     Parameters
     ----------
-    rows: measurements. models: architectures by id. gpus, table: the cards in one order.
+    found, table, gpus: as `observations` gives them.
 
     Returns
     -------
-    Cases; even digests of the row id belong to the fitted half.
+    One entry per row and split.
     """
-    cards = table or GpuTable.from_gpus(gpus)
     position = {g.id: i for i, g in enumerate(gpus)}
-    found = []
-    for row in rows:
-        if row.model_id not in models or row.gpu_id not in position:
+    kinds = {row.id: kind for row, kind in zip(found.rows, found.kinds, strict=True)}
+    held: list[Held] = []
+    for group in sorted({group_of(kind) for kind in found.kinds}):
+        evidence = Evidence.of(found, group, table, position)
+        if evidence is not None:
+            held += held_out(evidence, kinds)
+    return held
+
+
+def speed_accuracy(
+    rows: Sequence[Benchmark],
+    models: Mapping[str, ModelArchitecture],
+    gpus: Sequence[Gpu],
+    part: str = "report",
+) -> SpeedAccuracy:
+    """Compare estimates with every measurement that states its question.
+
+    Parameters
+    ----------
+    rows: measurements. models: architectures by id. gpus: the cards.
+    part: report (rows that no constant was read from), fit, or all.
+
+    Returns
+    -------
+    Errors by basis and by class, ranks and scaling. Empty tables without any usable row.
+    """
+    found, table = observations(rows, models, gpus)
+    held = [h for h in hidden_rows(found, table, gpus) if _in_part(h.row_id, part)]
+    by_id = {row.id: i for i, row in enumerate(found.rows)}
+
+    def pick(test: Callable[[Held], bool]) -> Errors | None:
+        chosen = [h for h in held if test(h)]
+        return errors_of([h.log_error for h in chosen], [h.inside for h in chosen]) if chosen else None
+
+    def mainstream(h: Held) -> bool:
+        return found.labels["engine"][by_id[h.row_id]] in ENGINES
+
+    bases: dict[str, Callable[[Held], bool]] = {
+        "published_same_source": lambda h: h.split == "row" and h.basis == "measured" and h.same_source,
+        "published_other_source": lambda h: h.split == "source" and h.basis == "measured",
+        "card_unseen": lambda h: h.split == "card",
+        "model_unseen": lambda h: h.split == "model",
+        "neither_seen": lambda h: h.split == "neither" and mainstream(h),
+        "source_unseen": lambda h: h.split == "source",
+    }
+    whole = "report_half" if part == "report" else "row"
+    classes: dict[str, list[Held]] = defaultdict(list)
+    for h in held:
+        if h.split == whole:
+            for name in _classes(h, found, by_id[h.row_id]):
+                classes[name].append(h)
+    alone: dict[str, list[float]] = defaultdict(list)
+    for i, row in enumerate(found.rows):
+        if _in_part(row.id, part):
+            alone[found.kinds[i]].append(float(found.log_ratio[i]))
+    single = {h.row_id: h.log_error for h in held if h.split == "row"}
+    return SpeedAccuracy(
+        part=part,
+        by_basis={name: e for name, test in bases.items() if (e := pick(test)) is not None},
+        by_class={
+            name: errors_of([h.log_error for h in rows_], [h.inside for h in rows_])
+            for name, rows_ in sorted(classes.items())
+        },
+        model_alone={name: errors_of(values) for name, values in sorted(alone.items())},
+        intervals=_intervals(held),
+        ranks=_ranks(found, single),
+        scaling=_scaling(found, {h.row_id: h.log_error for h in held if h.split == whole}),
+        rows=sum(1 for row in rows if _in_part(row.id, part)),
+        expressed=len(single),
+    )
+
+
+def _in_part(row_id: str, part: str) -> bool:
+    return part == "all" or is_fitted(row_id) == (part == "fit")
+
+
+def _classes(h: Held, found: Observed, i: int) -> list[str]:
+    """Classes of the accuracy table: image classifiers apart from detectors."""
+    names = [h.kind]
+    if h.kind == "cnn_inference" and "rcnn" not in found.labels["model"][i]:
+        names.append("cnn_inference_classifiers")
+    return names
+
+
+def _intervals(held: Sequence[Held]) -> dict[str, Errors]:
+    groups: dict[str, list[Held]] = defaultdict(list)
+    for h in held:
+        if h.split != "report_half":
+            groups["all"].append(h)
+            groups[h.basis].append(h)
+    return {
+        name: errors_of([h.log_error for h in rows], [h.inside for h in rows])
+        for name, rows in sorted(groups.items())
+    }
+
+
+def _ranks(found: Observed, errors: Mapping[str, float]) -> Ranks:
+    """Ranks within groups of one class, model, precision, engine, source and number of cards."""
+    groups: dict[tuple[object, ...], dict[str, tuple[float, float]]] = defaultdict(dict)
+    for i, row in enumerate(found.rows):
+        if row.id not in errors:
             continue
-        question = question_of(row, models[row.model_id])
-        if question is None:
+        shape = (round(float(found.length[i]), 1), float(found.count[i]))
+        labels = tuple(found.labels[n][i] for n in ("model", "precision", "engine", "source"))
+        best = groups[(found.kinds[i], *labels, *shape)]
+        if row.value > best.get(row.gpu_id, (0.0, 0.0))[0]:
+            best[row.gpu_id] = (row.value, row.value / math.exp(errors[row.id]))
+    values, lost = [], []
+    for cards in groups.values():
+        if len(cards) >= LEAST_CARDS:
+            measured, estimated = (list(column) for column in zip(*cards.values(), strict=True))
+            values.append(spearman(measured, estimated))
+            lost.append(1.0 - measured[int(np.argmax(estimated))] / max(measured))
+    if not values:
+        return Ranks(0, math.nan, math.nan, math.nan)
+    return Ranks(
+        len(values), float(np.median(values)), float(np.percentile(values, 10)), float(np.mean(lost))
+    )
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float:
+    """Spearman's rank correlation; ties take the mean of their places."""
+    first, second = _places(a), _places(b)
+    spread = float(np.std(first) * np.std(second))
+    return float(np.mean((first - first.mean()) * (second - second.mean())) / spread) if spread else 1.0
+
+
+def _places(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    array = np.asarray(values, dtype=np.float64)
+    below = np.sum(array[:, np.newaxis] > array, axis=1)
+    equal = np.sum(array[:, np.newaxis] == array, axis=1)
+    return np.asarray(below + (equal - 1) / 2.0, dtype=np.float64)
+
+
+def _scaling(found: Observed, errors: Mapping[str, float]) -> Scaling:
+    """Efficiency of training on 2 to 8 cards over one measured card of the same source, model and batch."""
+    alone: dict[tuple[object, ...], int] = {}
+    several: list[tuple[tuple[object, ...], int]] = []
+    key: tuple[object, ...]
+    for i, row in enumerate(found.rows):
+        if row.task == "inference":
             continue
-        work, plan = question
-        terms = predict(work, Plans.of([plan]), cards.take([position[row.gpu_id]]))
-        rate = terms.detail.get(row.phase, terms.rate) if row.phase in ("prefill", "decode") else terms.rate
-        predicted = float(np.ravel(rate)[0])
-        if math.isfinite(predicted) and predicted > 0:
-            kind = "prefill" if row.phase == "prefill" else terms.kind
-            found.append(Case(row, kind, predicted, is_fitted(row.id)))
-    return found
-
-
-def is_fitted(row_id: str) -> bool:
-    """Whether a row belongs to the half that constants may be read from: an even SHA-256 of its id."""
-    return int(hashlib.sha256(row_id.encode()).hexdigest(), 16) % 2 == 0
-
-
-def errors_by_class(found: Iterable[Case], fitted: bool = False) -> list[ClassErrors]:
-    """Errors of each class on one half, by name."""
-    groups: dict[str, list[float]] = defaultdict(list)
-    for case in found:
-        if case.fitted == fitted:
-            groups[case.kind].append(case.log_ratio)
-    result = []
-    for kind in sorted(groups):
-        ratios = np.asarray(groups[kind])
-        size = np.abs(ratios)
-        result.append(
-            ClassErrors(
-                kind=kind,
-                n=len(ratios),
-                median=float(np.median(size)),
-                p90=float(np.percentile(size, 90)),
-                signed_median=float(np.median(ratios)),
-                within=float(np.mean(size <= math.log(WITHIN))),
-            )
-        )
-    return result
-
-
-def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:
-    if row.phase in ("prefill", "decode"):
-        return 1.0
-    if row.phase == "saturated":
-        return SATURATED_SEQUENCES
-    return VISION_BATCH if model.family == "vision" else None
-
-
-def _plan(work: Workload, count: int) -> Parallelism:
-    if work.model.family != "decoder":
-        return Parallelism(data=count)
-    if work.trains:
-        return Parallelism(data=count, zero_stage=3 if count > 1 and work.task == "training" else 0)
-    return Parallelism(pipeline=count) if work.engine == "llama.cpp" else Parallelism(tensor=count)
+        labels = tuple(found.labels[n][i] for n in ("source", "card", "model", "precision", "engine"))
+        key = (*labels, row.batch_per_gpu, row.sequence_length, row.framework_version)
+        if row.gpu_count == 1:
+            alone.setdefault(key, i)
+        elif row.gpu_count <= 8 and row.id in errors:
+            several.append((key, i))
+    points = []
+    for key, i in several:
+        if key in alone:
+            one, many = found.rows[alone[key]], found.rows[i]
+            measured = many.value / many.gpu_count / one.value
+            points.append((measured - measured / math.exp(errors[many.id])) * POINTS)
+    if not points:
+        return Scaling(0, math.nan, math.nan, math.nan)
+    size = np.abs(points)
+    return Scaling(
+        len(points), float(np.median(size)), float(np.percentile(size, 90)), float(np.median(points))
+    )

@@ -1,44 +1,49 @@
-"""Published measurements as anchors: they correct the model where they agree with the question."""
+"""Measurements as anchors: they correct the model by what they share with the question."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import overload
 
 import numpy as np
 
+from app.core.estimates import Basis
 from app.core.gpu import Benchmark
-from app.core.gpu_table import Flags, Floats, GpuTable, Index
+from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable, Index
+from app.core.model import ModelArchitecture
 from app.core.speed import constants as c
-from app.core.speed.predict import predict
-from app.core.speed.terms import Plans, Shape
+from app.core.speed.inference import reference_kernels
+from app.core.speed.levels import Points, Posterior, Pulls
+from app.core.speed.rows import (
+    OWN_SOURCE,
+    Observed,
+    features,
+    group_of,
+    observe,
+    precision_group,
+    series_of,
+)
+from app.core.speed.terms import Shape
 from app.core.workload import Workload
 
-PHASES = ("prefill", "decode", "saturated", "other")
-HALF = ("fp16", "bf16")
-MAX_CARDS = 8
-KERNEL_OCTAVES = 1.0
-"""Width of the kernel in batch, length and count, in powers of two."""
+PHASES = ("prefill", "decode", "serving", "other")
+"""Parts of an answer that are corrected apart."""
 FAR_OCTAVES = 2.0
 """Beyond this distance a measurement of the card itself counts as a calibration, not as a measurement."""
-SATURATED_SEQUENCES = 512.0
-"""Sequences in flight where a source reports the greatest load without saying how many."""
-TRANSFER_CLIP = 0.7
-OWN_WEIGHT = 10.0
-SHRINK_ROWS = 1.0
-"""Rows' worth of belief in the model when a factor is transferred from other cards."""
+SHOWN_ROWS = 5
+
 
 class BenchmarkIndex(Sequence[Benchmark]):
-    """Usable benchmarks by model, with their columns made once."""
+    """Benchmarks with the architectures that they name; the comparison with the model is made once."""
 
-    def __init__(self, rows: Sequence[Benchmark]) -> None:
+    def __init__(
+        self, rows: Sequence[Benchmark], models: Mapping[str, ModelArchitecture] | None = None
+    ) -> None:
         self._rows = tuple(rows)
-        grouped: dict[str, list[Benchmark]] = {}
-        for row in self._rows:
-            if row.model_id and not row.flag and row.value > 0 and row.gpu_count <= MAX_CARDS:
-                grouped.setdefault(row.model_id, []).append(row)
-        self._by_model = {model: _Rows(found) for model, found in grouped.items()}
+        self._models = dict(models or {})
+        self._observed: dict[str, tuple[GpuTable, Observed]] = {}
+        self._evidence: dict[tuple[str, str], tuple[GpuTable, Evidence | None]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -55,59 +60,193 @@ class BenchmarkIndex(Sequence[Benchmark]):
     def __iter__(self) -> Iterator[Benchmark]:
         return iter(self._rows)
 
-    def of_model(self, model_id: str) -> _Rows | None:
-        """The rows of one model."""
-        return self._by_model.get(model_id)
+    def evidence(
+        self, kind: str, model: ModelArchitecture, table: GpuTable, position: Mapping[str, int]
+    ) -> Evidence | None:
+        """What the measurements of one class say, None without any.
+
+        Parameters
+        ----------
+        kind: class of `constants.WIDTHS`. model: of the question; it stands in where the index lacks it.
+        table, position: the cards and the row of each id.
+        """
+        extra = model.id if model.id not in self._models else ""
+        key = (group_of(kind), extra)
+        kept = self._evidence.get(key)
+        if kept is None or kept[0] is not table:
+            kept = (table, Evidence.of(self.observed(model, table, position), key[0], table, position))
+            self._evidence[key] = kept
+        return kept[1]
+
+    def observed(
+        self, model: ModelArchitecture | None, table: GpuTable, position: Mapping[str, int]
+    ) -> Observed:
+        """Every row that states its question, beside the model's figure."""
+        extra = model.id if model is not None and model.id not in self._models else ""
+        kept = self._observed.get(extra)
+        if kept is None or kept[0] is not table:
+            models = self._models
+            if model is not None and extra:
+                models = {**models, extra: model}
+            kept = (table, observe(self._rows, models, table, position))
+            self._observed[extra] = kept
+        return kept[1]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Measurements of one class, ready to answer."""
+
+    group: str
+    posterior: Posterior
+    rows: tuple[Benchmark, ...]
+    numbers: Mapping[str, Mapping[str, int]]
+    """Label name -> label -> code."""
+    card_codes: Mapping[str, Index]
+    """Codes of each card of the table; -1 where no row speaks of it."""
+
+    @classmethod
+    def of(cls, found: Observed, group: str, table: GpuTable, position: Mapping[str, int]) -> Evidence | None:
+        """The evidence of one class; None without rows."""
+        chosen = np.array([i for i, k in enumerate(found.kinds) if group_of(k) == group], dtype=np.intp)
+        if not chosen.size:
+            return None
+        points, numbers = points_of(found, chosen, table, position)
+        exact = np.where([found.rows[i].own for i in chosen], c.OWN_NOISE, 1.0)
+        posterior = Posterior.of(
+            levels_of(group), points, found.log_ratio[chosen], c.NOISE, np.asarray(exact, dtype=np.float64)
+        )
+        cards = np.full(len(table), -1, dtype=np.intp)
+        for gpu_id, code in numbers["card"].items():
+            cards[position[gpu_id]] = code
+        seen = np.unique(points.codes["card_class"])
+        classes = np.where(np.isin(table.card_class, seen), table.card_class, -1)
+        rows = tuple(found.rows[i] for i in chosen)
+        return cls(group, posterior, rows, numbers, {"card": cards, "card_class": classes})
+
+    def asked(self, work: Workload) -> Points:
+        """The question as one point, without a card and for one card."""
+        model = work.model
+        labels = {
+            "precision": precision_group(work.precision),
+            "engine": work.engine,
+            "model": model.id,
+            "series": series_of(model),
+            "source": OWN_SOURCE,
+        }
+        codes = {
+            name: np.array([self.numbers[name].get(label, -1)], dtype=np.intp)
+            for name, label in labels.items()
+        }
+        shape = Shape.of(work)
+        single = Shape(
+            *(float(np.mean(v)) for v in (shape.batch, shape.sequence, shape.output, shape.pixels))
+        )
+        batch, length, _ = features(single, model.family, 1.0)
+        none = np.array([-1], dtype=np.intp)
+        return Points(
+            {**codes, "card": none, "card_class": none},
+            np.atleast_1d(batch),
+            np.atleast_1d(length),
+            np.zeros(1),
+        )
+
+    def point(self, asked: Points, card: int, count: int) -> Points:
+        """The question on one card type and number of cards."""
+        codes = {n: np.array([k[card]], dtype=np.intp) for n, k in self.card_codes.items()}
+        return Points({**asked.codes, **codes}, asked.batch, asked.length, np.array([np.log2(float(count))]))
+
+    def distance(self, point: Points) -> Floats:
+        """Octaves from each row of this card, model, precision and engine; infinite for other rows."""
+        rows = self.posterior.points
+        same = np.ones(len(rows), dtype=bool)
+        for name in ("card", "model", "precision", "engine"):
+            same &= (rows.codes[name] == point.codes[name]) & (rows.codes[name] >= 0)
+        apart = np.abs(rows.batch - point.batch) + np.abs(rows.length - point.length)
+        return np.where(same, apart + np.abs(rows.count - point.count), np.inf)
+
+    def knows(self, point: Points) -> bool:
+        """Whether rows of this card family or of this model exist."""
+        return bool(point.codes["card_class"][0] >= 0 or point.codes["model"][0] >= 0)
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One part of the answer against its evidence."""
+
+    evidence: Evidence
+    asked: Points
+    pulls: Pulls
+    kind: str
+    """Class of `constants.WIDTHS`."""
+    _widths: dict[tuple[int, float], float] = field(default_factory=dict, repr=False, compare=False)
+
+    def widths(self, cells: Sequence[tuple[int, float]]) -> Floats:
+        """Half-widths of the 80 % interval, (cells,); each is worked out once.
+
+        Parameters
+        ----------
+        cells: row of the evidence's table, and number of cards.
+        """
+        missing = [cell for cell in dict.fromkeys(cells) if cell not in self._widths]
+        if missing:
+            rows = np.array([card for card, _ in missing], dtype=np.intp)
+            codes = {name: k[rows] for name, k in self.evidence.card_codes.items()}
+            spread = np.sqrt(self.pulls.variance(codes, np.log2([count for _, count in missing])))
+            spread *= np.where(codes["card_class"] >= 0, 1.0, c.UNKNOWN_CLASS_FACTOR)
+            spread *= c.KIND_FACTOR.get(self.kind, 1.0) * c.INTERVAL_FACTOR.get(
+                self.evidence.group, c.INTERVAL_DEFAULT
+            )
+            self._widths.update(zip(missing, spread.tolist(), strict=True))
+        return np.array([self._widths[cell] for cell in cells], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Corrections:
-    """What measurements say of each card, in natural logarithms."""
+    """What measurements say of each card and plan, in natural logarithms."""
 
     offset: Mapping[str, Floats]
-    """By phase: ln(measured / predicted) for each card, 0 without evidence."""
-    width: Floats
-    """Half-width of the 80 % interval for each card."""
-    measured: Flags
-    calibrated: Flags
-    sources: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Benchmark ids by row of the table."""
+    """By PHASES: ln(measured / predicted), (cards, plans); absent = no evidence."""
+    phases: Mapping[str, Phase]
+    cards: Index
+    """Row of the evidence's table for each card here."""
+    counts: tuple[int, ...]
+    """Cards of each plan."""
+    plain: Mapping[str, Floats]
+    """Half-width of the 80 % interval of the model alone, by phase, for each card."""
+    least: float
+    """No interval is narrower: reference kernels."""
 
+    def only(self, rows: Index) -> Corrections:
+        """The same for some of the cards."""
+        offset = {name: values[rows] for name, values in self.offset.items()}
+        plain = {name: values[rows] for name, values in self.plain.items()}
+        return replace(self, offset=offset, cards=self.cards[rows], plain=plain)
 
-class _Rows:
-    """Columns of the benchmarks of one model."""
-
-    def __init__(self, rows: Sequence[Benchmark]) -> None:
-        self.rows = tuple(rows)
-        self.gpu_ids = [r.gpu_id for r in rows]
-        self.value = np.array([r.value for r in rows], dtype=np.float64)
-        self.count = np.array([max(r.gpu_count, 1) for r in rows], dtype=np.float64)
-        self.batch = _optional([r.batch_per_gpu for r in rows])
-        self.sequence = _optional([r.sequence_length for r in rows])
-        self.prompt = _optional([r.input_length for r in rows])
-        self.output = _optional([r.output_length for r in rows])
-        self.image = _optional([r.image_size for r in rows])
-        self.own = np.array([r.own for r in rows], dtype=bool)
-        self.phase = np.array(
-            [PHASES.index(r.phase) if r.phase in PHASES else 3 for r in rows], dtype=np.intp
-        )
-        self._compatible: dict[tuple[str, ...], Flags] = {}
-        self.keys = [
-            (r.task, r.precision, engine_of(r.framework), r.unit, adapter_of(r.model_name)) for r in rows
-        ]
-
-    def compatible(self, work: Workload, unit: str) -> Flags:
-        """Rows that speak of the question, remembered by what decides it."""
-        key = (work.task, work.precision, work.engine, work.model.family, unit)
-        found = self._compatible.get(key)
+    def widths(self, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
+        """Half-widths of the 80 % interval of one phase in some cells (card, plan), natural logarithms."""
+        found = self.phases.get(phase)
         if found is None:
-            found = np.array([_compatible(work, row, unit) for row in self.keys], dtype=bool)
-            self._compatible[key] = found
-        return found
+            return np.maximum(self.plain[phase][[card for card, _ in cells]], self.least)
+        asked = [(int(self.cards[card]), float(self.counts[plan])) for card, plan in cells]
+        least = self.least
+        if found.asked.codes["engine"][0] < 0:
+            least = max(least, c.WIDTHS[found.kind] * c.UNSEEN_ENGINE_FACTOR)
+        return np.maximum(found.widths(asked), least)
 
-    def gpu_rows(self, position: Mapping[str, int]) -> Index:
-        """Row of the card table for each benchmark, -1 where the card is not in it."""
-        return np.array([position.get(g, -1) for g in self.gpu_ids], dtype=np.intp)
+    def basis(self, card: int, plan: int, phase: str) -> tuple[Basis, tuple[str, ...]]:
+        """How one phase is known, and the rows that say so, the nearest first."""
+        found = self.phases.get(phase)
+        if found is None:
+            return "derived", ()
+        evidence = found.evidence
+        point = evidence.point(found.asked, int(self.cards[card]), self.counts[plan])
+        apart = evidence.distance(point)
+        nearest = np.argsort(apart, kind="stable")[:SHOWN_ROWS]
+        close = [evidence.rows[i].id for i in nearest if apart[i] <= FAR_OCTAVES]
+        if close:
+            return "measured", tuple(close)
+        return ("calibrated" if evidence.knows(point) else "derived"), ()
 
 
 def corrections(
@@ -115,196 +254,66 @@ def corrections(
     table: GpuTable,
     position: Mapping[str, int],
     benchmarks: Sequence[Benchmark],
-    kind: str,
-    unit: str,
+    kinds: Mapping[str, str],
+    counts: Sequence[int],
 ) -> Corrections:
     """Compare the model with what was measured and say by how much it is off on each card.
 
     Parameters
     ----------
     work: resolved question. table: the cards. position: row of each card id.
-    benchmarks: measurements; a `BenchmarkIndex` saves the sorting.
-    kind, unit: class and unit of the prediction.
+    benchmarks: measurements; a `BenchmarkIndex` saves the comparison with the model.
+    kinds: class of each phase of the answer, by PHASES. counts: cards of each plan.
 
     Returns
     -------
-    Offsets, widths and bases over the cards.
+    Offsets over cards x plans, with what is needed for intervals and bases.
     """
-    cards = len(table)
-    width = _model_width(work, table, kind)
-    blank = {name: np.zeros(cards) for name in PHASES}
-    none = np.zeros(cards, dtype=bool)
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
-    rows = index.of_model(work.model.id) if work.model.id else None
-    if rows is None:
-        return Corrections(blank, width, none, none)
-    gpu = rows.gpu_rows(position)
-    wanted = rows.compatible(work, unit)
-    chosen = np.flatnonzero(wanted & (gpu >= 0))
-    if not chosen.size:
-        return Corrections(blank, width, none, none)
-    residual, apart = _residuals(work, table, rows, chosen, gpu[chosen])
-    known = np.isfinite(residual)
-    chosen, residual, apart = chosen[known], residual[known], apart[known]
-    weight = np.exp(-0.5 * (apart / KERNEL_OCTAVES) ** 2) + 1e-4
-    weight = np.where(rows.own[chosen], weight * OWN_WEIGHT, weight)
-    measured, calibrated = none.copy(), none.copy()
-    sources: dict[int, tuple[str, ...]] = {}
-    offsets = dict(blank)
-    for phase in sorted(set(rows.phase[chosen].tolist())):
-        here = rows.phase[chosen] == phase
-        offset = _by_card(table, gpu[chosen[here]], residual[here], weight[here])
-        offsets[PHASES[phase]] = offset
-        for card in np.unique(gpu[chosen[here]]):
-            own = here & (gpu[chosen] == card)
-            best = int(np.argmin(np.where(own, apart, np.inf)))
-            if apart[best] <= FAR_OCTAVES:
-                measured[card] = True
-                near = np.flatnonzero(own & (apart <= apart[best] + 1.0))
-                width[card] = min(width[card], np.hypot(c.MEASURED_WIDTH, 0.12 * apart[best]))
-                sources[int(card)] = sources.get(int(card), ()) + tuple(
-                    rows.rows[chosen[i]].id for i in near[:5]
-                )
-            else:
-                calibrated[card] = True
-    spread = np.std(residual) if residual.size > 2 else 0.3
-    calibrated |= ~measured
-    width = np.where(calibrated & ~measured, np.minimum(width, max(0.22, 1.3 * float(spread))), width)
-    return Corrections(offsets, width, measured, calibrated, sources)
-
-
-def _residuals(
-    work: Workload, table: GpuTable, rows: _Rows, chosen: Index, cards: Index
-) -> tuple[Floats, Floats]:
-    """ln(measured / predicted) of the chosen rows, and how many octaves each lies from the question."""
-    asked = Shape.of(work)
-    trains = work.trains
-    count = rows.count[chosen]
-    batch = rows.batch[chosen]
-    phase = rows.phase[chosen]
-    decoder = work.model.family == "decoder"
-    # Published language-model rows give the sequences of the whole system, image rows those of each card.
-    total = batch if trains or decoder else batch * count
-    batch_asked = float(np.mean(asked.batch))
-    total = np.where(np.isnan(total) & (phase == PHASES.index("saturated")), SATURATED_SEQUENCES, total)
-    total = np.where(np.isnan(total), batch_asked, total)
-    prompt, output = rows.prompt[chosen], rows.output[chosen]
-    sequence = rows.sequence[chosen]
-    sequence = np.where(np.isnan(sequence), np.nan_to_num(prompt) + np.nan_to_num(output), sequence)
-    sequence = np.where(sequence > 0, sequence, asked.sequence)
-    output = np.where(np.isnan(output), np.minimum(asked.output, sequence), output)
-    image = rows.image[chosen]
-    pixels = np.where(np.isnan(image), asked.pixels, image * image)
-    split = decoder and not trains
-    one = np.ones_like(count)
-    layers = work.engine in ("llama.cpp", "transformers")
-    plans = Plans(
-        one if split else count,
-        count if split and not layers else one,
-        count if split and layers else one,
-        one,
-        np.zeros_like(count),
-    )
-    terms = predict(work, plans, table.take(cards), Shape(total, sequence, output, pixels))
-    predicted = terms.rate
-    if "decode" in terms.detail:
-        predicted = np.where(phase == 0, terms.detail["prefill"], predicted)
-        predicted = np.where(phase == 1, terms.detail["decode"], predicted)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        residual = np.log(rows.value[chosen] / predicted)
-        apart = np.abs(np.log2(total / batch_asked)) + np.abs(np.log2(count))
-        if np.any(asked.sequence):
-            apart = apart + np.abs(np.log2(sequence / asked.sequence))
-        if np.any(asked.pixels):
-            apart = apart + 0.5 * np.abs(np.log2(pixels / asked.pixels))
-    apart = np.where(np.isnan(batch), apart + 1.0, apart)
-    return residual, np.nan_to_num(apart, nan=4.0)
-
-
-def _by_card(table: GpuTable, cards: Index, residual: Floats, weight: Floats) -> Floats:
-    """Offset of every card: its own rows, else its family's, else those of all cards."""
-    everywhere = _shrunk(residual, weight)
-    result = np.full(len(table), everywhere)
-    classes = table.card_class[cards]
-    for family in np.unique(classes):
-        inside = classes == family
-        result[table.card_class == family] = _shrunk(residual[inside], weight[inside], everywhere)
-    for card in np.unique(cards):
-        own = cards == card
-        result[card] = weighted_median(residual[own], weight[own])
-    return result
-
-
-def _shrunk(residual: Floats, weight: Floats, towards: float = 0.0) -> float:
-    mass = float(np.sum(weight))
-    middle = weighted_median(residual, weight)
-    value = (middle * mass + towards * SHRINK_ROWS) / (mass + SHRINK_ROWS)
-    return float(np.clip(value, -TRANSFER_CLIP, TRANSFER_CLIP))
-
-
-def weighted_median(values: Floats, weights: Floats) -> float:
-    """Value at which half of the weight lies on either side."""
-    order = np.argsort(values)
-    mass = np.cumsum(weights[order])
-    return float(values[order][int(np.searchsorted(mass, mass[-1] / 2.0))])
-
-
-def _model_width(work: Workload, table: GpuTable, kind: str) -> Floats:
-    width = c.WIDTHS[kind]
-    if work.engine in ("transformers",) and (work.model.experts or work.format.quantized) and not work.trains:
-        width = c.REFERENCE_KERNEL_WIDTH
-    if work.model.dimensions_assumed:
-        width *= c.ASSUMED_DIMENSIONS_FACTOR
-    return width * table.by_class(
-        c.by_class(c.UNKNOWN_CLASS_FACTOR, **dict.fromkeys(c.MEASURED_CLASSES, 1.0))
+    distinct = sorted(set(counts))
+    column = [distinct.index(n) for n in counts]
+    found: dict[str, Phase] = {}
+    offset: dict[str, Floats] = {}
+    for phase, kind in kinds.items():
+        evidence = index.evidence(kind, work.model, table, position) if len(index) else None
+        if evidence is not None:
+            asked = evidence.asked(work)
+            pulls = evidence.posterior.pulls(asked)
+            found[phase] = Phase(evidence, asked, pulls, kind)
+            mean = pulls.mean(evidence.card_codes, np.log2(distinct))
+            offset[phase] = mean[:, column]
+    return Corrections(
+        offset=offset,
+        phases=found,
+        cards=np.arange(len(table)),
+        counts=tuple(counts),
+        plain={phase: model_width(work, table, kind) for phase, kind in kinds.items()},
+        least=c.REFERENCE_KERNEL_WIDTH if reference_kernels(work) else 0.0,
     )
 
 
-def _compatible(work: Workload, key: tuple[str, str, str, str, str], unit: str) -> bool:
-    task, precision, engine, row_unit, adapter = key
-    if row_unit != unit:
-        return False
-    if precision != work.precision and not (precision in HALF and work.precision in HALF):
-        return False
-    if not work.trains:
-        if task != "inference":
-            return False
-    elif task == "inference" or adapter != (work.task if work.task != "training" else ""):
-        return False
-    elif work.model.family == "decoder" and (task == "finetune") != (work.task != "training"):
-        return False
-    return engine == work.engine
+def model_width(work: Workload, table: GpuTable, kind: str) -> Floats:
+    """Half-width of the 80 % interval of the model alone for each card."""
+    width = c.WIDTHS[kind] * (c.ASSUMED_DIMENSIONS_FACTOR if work.model.dimensions_assumed else 1.0)
+    known = np.isin(table.card_class, [CARD_CLASSES.index(name) for name in c.MEASURED_CLASSES])
+    return np.where(known, width, width * c.UNKNOWN_CLASS_FACTOR)
 
 
-def engine_of(framework: str) -> str:
-    """Engine of the contract that a framework text names; empty = none of them."""
-    text = framework.lower()
-    for word, engine in (
-        ("llama.cpp", "llama.cpp"),
-        ("tensorrt-llm", "tensorrt-llm"),
-        ("tensorrt", "vendor"),
-        ("vendor", "vendor"),
-        ("vllm", "vllm"),
-        ("sglang", "sglang"),
-        ("tensorflow", "tensorflow"),
-        ("diffusers", "diffusers"),
-        ("faster-whisper", "faster-whisper"),
-        ("hf transformers", "transformers"),
-        ("torch", "pytorch"),
-        ("deepspeed", "pytorch"),
-        ("megatron", "pytorch"),
-        ("nemo", "pytorch"),
-        ("foundry", "pytorch"),
-    ):
-        if word in text:
-            return engine
-    return ""
+def levels_of(group: str) -> tuple[c.Level, ...]:
+    """The levels with the spreads of one class."""
+    scale = c.LEVEL_SCALE.get(group, 1.0)
+    return tuple(replace(level, spread=level.spread * scale) for level in c.LEVELS)
 
 
-def adapter_of(model_name: str) -> str:
-    text = model_name.lower()
-    return "qlora" if "qlora" in text else "lora" if "lora" in text else ""
-
-
-def _optional(values: Sequence[float | None]) -> Floats:
-    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+def points_of(
+    found: Observed, chosen: Index, table: GpuTable, position: Mapping[str, int]
+) -> tuple[Points, dict[str, dict[str, int]]]:
+    """Rows as points, and the number of every label."""
+    numbers: dict[str, dict[str, int]] = {}
+    codes: dict[str, Index] = {}
+    for name, labels in found.labels.items():
+        mine = [labels[i] for i in chosen]
+        numbers[name] = {label: n for n, label in enumerate(sorted(set(mine)))}
+        codes[name] = np.array([numbers[name][label] for label in mine], dtype=np.intp)
+    codes["card_class"] = table.card_class[[position[found.rows[i].gpu_id] for i in chosen]]
+    return Points(codes, found.batch[chosen], found.length[chosen], found.count[chosen]), numbers

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from app.core.estimates import Basis, Interval, SpeedEstimate
 from app.core.gpu import Benchmark, Gpu
-from app.core.gpu_table import Floats, GpuTable, compute_rate
+from app.core.gpu_table import Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
 from app.core.speed.anchors import Corrections, corrections
 from app.core.speed.generation import speed_assumptions
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Terms, cell_of
+from app.core.units import Number
 from app.core.workload import Parallelism, Workload, resolve
+
+BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
+"""From the surest to the least sure."""
+PARTS = ("prefill", "decode")
+HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving"}
+"""Phase of `anchors.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
 
 
 @dataclass(frozen=True)
@@ -26,54 +33,100 @@ class SpeedGrid:
     corrections: Corrections
     expected: Floats
     """Units per second over all cards, (cards, plans)."""
-    prefill_factor: Floats
-    decode_factor: Floats
-    """Measured over predicted of each phase, (cards, 1)."""
+
+    def only(self, rows: Index) -> SpeedGrid:
+        """The same grid for some of its cards."""
+        size = self.expected.shape
+        terms = self.terms
+
+        def narrow(values: Number) -> Floats:
+            return np.asarray(np.broadcast_to(values, size)[rows], dtype=np.float64)
+
+        return SpeedGrid(
+            terms=replace(
+                terms,
+                seconds=narrow(terms.seconds),
+                units_per_step=narrow(terms.units_per_step),
+                flops_per_unit=narrow(terms.flops_per_unit),
+                parts={k: narrow(v) for k, v in terms.parts.items()},
+                detail={k: narrow(v) for k, v in terms.detail.items()},
+            ),
+            corrections=self.corrections.only(rows),
+            expected=self.expected[rows],
+        )
+
+    def factor(self, phase: str, card: int, plan: int) -> float:
+        """Measured over predicted of one phase in one cell."""
+        offset = self.corrections.offset.get(phase)
+        return 1.0 if offset is None else float(np.exp(offset[card, plan]))
+
+    def widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
+        """Half-widths of the 80 % interval of the headline figure in some cells (card, plan), logarithms."""
+        terms = self.terms
+        if terms.phase != "whole_run":
+            return self.corrections.widths(cells, HEADLINE.get(terms.phase, "other"))
+        # A sum of two times is as uncertain as its parts, by their shares.
+        times = [np.array([cell_of(terms.detail[f"{p}_s"], *cell) for cell in cells]) for p in PARTS]
+        parts = [t * self.corrections.widths(cells, p) for t, p in zip(times, PARTS, strict=True)]
+        return np.asarray(np.hypot(parts[0], parts[1]) / (times[0] + times[1]), dtype=np.float64)
+
+    def prepare(self, cells: Sequence[tuple[int, int]]) -> None:
+        """Work out the intervals of several cells (card, plan) together; `estimate` then finds them."""
+        for phase in self.corrections.phases:
+            self.corrections.widths(cells, phase)
 
     def estimate(self, card: int, plan: int) -> SpeedEstimate:
         """One cell as a result of its own."""
-        expected = float(self.expected[card, plan])
-        band = float(np.exp(self.corrections.width[card]))
-        detail: dict[str, object] = {}
         terms = self.terms
-        if "decode" in terms.detail:
-            prefill = float(self.prefill_factor[card, 0])
-            decode = float(self.decode_factor[card, 0])
-            whole = expected if terms.phase in ("whole_run", "saturated") else None
-            rates = {
-                "prefill": cell_of(terms.detail["prefill"], card, plan) * prefill,
-                "decode": cell_of(terms.detail["decode"], card, plan) * decode,
-                "whole_run": whole or cell_of(terms.detail["whole_run"], card, plan) * decode,
-            }
-            for name, rate in rates.items():
-                detail[name] = Interval(rate / band, rate, rate * band)
-            detail["time_to_first_token_s"] = (
-                cell_of(terms.detail["time_to_first_token_s"], card, plan) / prefill
-            )
-            detail["time_per_output_token_s"] = (
-                cell_of(terms.detail["time_per_output_token_s"], card, plan) / decode
-            )
+        expected = float(self.expected[card, plan])
+        width = float(self.widths([(card, plan)])[0])
+        detail = self._phases(card, plan, expected, width)
         for name, seconds in terms.parts.items():
             detail[f"{name}_s"] = cell_of(seconds, card, plan)
-        units = cell_of(terms.units_per_step, card, plan)
+        basis, sources = self.basis(card, plan)
         return SpeedEstimate(
-            low=expected / band,
+            low=expected / float(np.exp(width)),
             expected=expected,
-            high=expected * band,
+            high=expected * float(np.exp(width)),
             unit=terms.unit,
-            basis=self.basis(card),
+            basis=basis,
             bound=terms.bound(card, plan),
             phase=terms.phase,
-            steps_per_s=expected / units,
+            steps_per_s=expected / cell_of(terms.units_per_step, card, plan),
             detail=detail,
-            sources=self.corrections.sources.get(card, ()),
+            sources=sources,
         )
 
-    def basis(self, card: int) -> Basis:
-        """How the speed of a card is known."""
-        if self.corrections.measured[card]:
-            return "measured"
-        return "calibrated" if self.corrections.calibrated[card] else "derived"
+    def basis(self, card: int, plan: int = 0) -> tuple[Basis, tuple[str, ...]]:
+        """How the speed of a cell is known, and the benchmark rows behind it; of two phases the weaker."""
+        phase = self.terms.phase
+        asked = PARTS if phase == "whole_run" else (HEADLINE.get(phase, "other"),)
+        found = [self.corrections.basis(card, plan, p) for p in asked]
+        weakest = max((b for b, _ in found), key=BASES.index)
+        return weakest, tuple(dict.fromkeys(row for _, rows in found for row in rows))
+
+    def _phases(self, card: int, plan: int, expected: float, width: float) -> dict[str, object]:
+        """Prefill, decode and whole run of a language model, each with its interval."""
+        terms = self.terms
+        if "decode" not in terms.detail:
+            return {}
+        prefill, decode = (self.factor(p, card, plan) for p in PARTS)
+        headline = terms.phase in ("whole_run", "saturated")
+        whole = expected if headline else cell_of(terms.detail["whole_run"], card, plan) * decode
+        narrow = {p: float(self.corrections.widths([(card, plan)], p)[0]) for p in PARTS}
+        rates = {
+            "prefill": (cell_of(terms.detail["prefill"], card, plan) * prefill, narrow["prefill"]),
+            "decode": (cell_of(terms.detail["decode"], card, plan) * decode, narrow["decode"]),
+            "whole_run": (whole, width if headline else max(narrow.values())),
+        }
+        found: dict[str, object] = {
+            name: Interval(rate / float(np.exp(w)), rate, rate * float(np.exp(w)))
+            for name, (rate, w) in rates.items()
+        }
+        for name, by in (("time_to_first_token_s", prefill), ("time_per_output_token_s", decode)):
+            found[name] = cell_of(terms.detail[name], card, plan) / by
+        found["concurrent_sequences"] = cell_of(terms.detail["concurrent_sequences"], card, plan)
+        return found
 
 
 def speed_grid(
@@ -97,20 +150,20 @@ def speed_grid(
     column = table.column()
     terms = predict(work, Plans.of(plans), column, rate=compute_rate(column, work.format))
     position = {g.id: i for i, g in enumerate(gpus)} if len(benchmarks) else {}
-    found = corrections(work, table, position, benchmarks, terms.kind, terms.unit)
-    prefill = np.exp(found.offset["prefill"])[:, np.newaxis]
-    decode = np.exp(found.offset["decode"])[:, np.newaxis]
-    factor = np.exp(found.offset["other"])[:, np.newaxis]
-    if "decode_s" in terms.detail and terms.phase in ("whole_run", "saturated"):
+    kinds = {"other": terms.kind}
+    if "decode" in terms.detail:
+        kinds = {"prefill": "prefill", "decode": "decode_moe" if work.model.experts else "decode"}
+        if terms.phase == "saturated":
+            kinds["serving"] = "serving"
+    found = corrections(work, table, position, benchmarks, kinds, [p.cards for p in plans])
+    rate = np.broadcast_to(terms.rate, (len(table), len(plans)))
+    if terms.phase == "whole_run":
         # Each phase is corrected by its own measurements; the rate of the run follows from both times.
         plain = terms.detail["prefill_s"] + terms.detail["decode_s"]
-        corrected = terms.detail["prefill_s"] / prefill + terms.detail["decode_s"] / decode
-        factor = plain / corrected
-        if terms.phase == "saturated":
-            factor = factor * np.exp(found.offset["saturated"])[:, np.newaxis]
-    elif terms.phase in ("prefill", "decode"):
-        factor = prefill if terms.phase == "prefill" else decode
-    return SpeedGrid(terms, found, terms.rate * factor, prefill, decode)
+        corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
+        return SpeedGrid(terms, found, np.asarray(rate * plain / corrected, dtype=np.float64))
+    offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
+    return SpeedGrid(terms, found, rate if offset is None else rate * np.exp(offset))
 
 
 def estimate(

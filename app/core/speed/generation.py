@@ -9,7 +9,7 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, GpuTable
 from app.core.model import ModelArchitecture
 from app.core.speed import constants as c
-from app.core.speed.inference import bandwidth_share
+from app.core.speed.inference import bandwidth_share, reference_kernels
 from app.core.speed.scaling import exposed_gradient_s
 from app.core.speed.terms import Plans, Shape, Terms
 from app.core.units import GB, TERA, Number
@@ -80,6 +80,8 @@ def speed_assumptions(work: Workload) -> tuple[Assumption, ...]:
     """Defaults that only the speed uses."""
     if work.model.family == "diffusion" and not work.trains:
         return (Assumption("denoising_steps", schedule(work.model)[0], "default_denoising_steps"),)
+    if reference_kernels(work):
+        return (Assumption("engine", work.engine, "reference_kernels"),)
     if work.model.family == "speech":
         return (Assumption("tokens_per_window", c.TOKENS_PER_WINDOW, "default_tokens_per_window"),)
     return ()

@@ -14,7 +14,7 @@ from app.core.speed import constants as c
 from app.core.speed.scaling import all_reduce_s, bubble, message_s
 from app.core.speed.terms import Plans, Shape, Terms, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
-from app.core.units import GB, TERA, Number
+from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import Workload
 
 MICRO_BATCH_TOKENS = 512.0
@@ -29,7 +29,8 @@ register(
         "the weights",
         "s",
         "calibrated",
-        "Share of the fp32-accumulate 16-bit peak by architecture family and engine; m = tokens / 512.",
+        "Share of the fp32-accumulate 16-bit peak by architecture family and engine; m = tokens / 512. "
+        "llama.cpp without fused attention: its products take 7 times as long.",
         (
             Reference(
                 "XiongjieDai, GPU-Benchmarks-on-LLM-Inference",
@@ -46,7 +47,7 @@ register(
         "calibrated",
         "One token of each of b sequences. Weights once per step; KV per sequence; MoE touches "
         "1 - (1 - k/E)^b of its experts. Share of bandwidth 0.82 on HBM, 0.91 to 0.94 on GDDR. Engine "
-        "constant per layer: vLLM 40 us, llama.cpp 85 us, Transformers 450 us.",
+        "constant per layer: vLLM 40 us, llama.cpp 90 us, Transformers 450 us.",
         (
             Reference(
                 "XiongjieDai, GPU-Benchmarks-on-LLM-Inference",
@@ -73,6 +74,18 @@ register(
         (Reference("DeepLearningExamples BERT inference", "https://github.com/NVIDIA/DeepLearningExamples"),),
     ),
 )
+
+
+def reference_kernels(work: Workload) -> bool:
+    """Whether the engine runs reference kernels, whose time no roofline tells.
+
+    Notes
+    -----
+    Generation by Transformers or plain PyTorch with experts (a loop over them) or with quantized weights
+    (widened layer by layer); measured 2 to 100 times slower than a serving engine.
+    """
+    loops = work.engine in ("transformers", "pytorch") and work.model.family == "decoder" and not work.trains
+    return loops and bool(work.model.experts or work.format.quantized)
 
 
 def read_bytes(work: Workload, sequences: Number) -> Number:
@@ -118,12 +131,10 @@ def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     """Share of peak while a prompt is read."""
     if work.engine == "llama.cpp":
         share = cards.by_class(c.PREFILL_LLAMA_CPP)
-        if work.format.quantized and work.format.bits < 16:
-            share = share * c.PREFILL_GGUF_SHARE
-        return share
+        return share * (c.PREFILL_GGUF_SHARE if work.format.quantized and work.format.bits < 16 else 1.0)
     share = cards.by_class(c.PREFILL_SHARE) * c.ENGINE_PREFILL.get(work.engine, 1.0)
     if work.compute_type in ("fp8", "fp4", "int8"):
-        share = np.where(rate.fallback, share, share * 0.8)
+        share = np.where(rate.fallback, share, share * c.PREFILL_NARROW_SHARE)
     return share * min(1.0, c.SOFTWARE_SHARE[work.software])
 
 
@@ -165,10 +176,19 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         return 2.0 * layers * all_reduce_s(cards, np.multiply(tokens, model.hidden_size * 2.0), plans.tensor)
 
     hops_s = (plans.pipeline - 1.0) * message_s(cards, plans.cards)
-    if work.load == "saturated" and work.latency_limit_ms:
+    limited = work.load == "saturated"
+    if limited:
+        # More sequences than the KV cache holds wait for their turn.
+        room = cards.usable_gib * GIB * (work.memory_fraction or c.MEMORY_FRACTION)
+        loaded = read_bytes(work, np.inf) / (plans.tensor * plans.pipeline)
+        held = np.floor((room - loaded) * stages / np.maximum(kv_s * bandwidth, 1.0))
+        together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))
+    if work.latency_limit_ms and work.load != "single":
+        limited = True
         fixed = weights_s + engine_s + hops_s
         allowed = np.floor((work.latency_limit_ms / 1000.0 - fixed) / np.maximum(kv_s, token_s))
         together = np.clip(np.minimum(together, allowed), 1.0, None)
+    if limited:
         total = np.minimum(total, together * stages * plans.data)
         replica = together * stages
     memory_s = weights_s + together * kv_s
@@ -176,10 +196,13 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     step_s = np.maximum(memory_s, together * token_s) + engine_s + link_s
     # Prompts of all sequences of a replica.
     prompt_tokens = replica * shape.prompt
+    # New llama.cpp has fused attention too.
+    attention = c.ATTENTION_COST.get(work.engine, 1.0) if work.software != "new" else 1.0
     prompt_flops = flops_token + 2.0 * width * attended(model, shape.prompt)
+    prompt_work = flops_token + 2.0 * width * attended(model, shape.prompt) * attention
     split = plans.tensor * plans.pipeline
     flow = bubble(plans.pipeline, np.ceil(prompt_tokens / MICRO_BATCH_TOKENS))
-    read_s = prompt_flops * prompt_tokens / (split * rate.tflops * TERA * share) * flow
+    read_s = prompt_work * prompt_tokens / (split * rate.tflops * TERA * share) * flow
     prefill_s = np.maximum(read_s, weights_s) + engine_s + reduce_s(prompt_tokens) / plans.pipeline
     output = np.asarray(shape.output, dtype=np.float64)
     generates = output > 0
@@ -194,7 +217,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     per_unit = np.where(
         generates, decode_flops if headline_decode else flops / np.maximum(output, 1.0), prompt_flops
     )
-    one_prompt = prompt_flops * shape.prompt / (split * rate.tflops * TERA * share)
+    one_prompt = prompt_work * shape.prompt / (split * rate.tflops * TERA * share)
     phase = "decode" if headline_decode else "saturated" if work.load == "saturated" else "whole_run"
     if not np.any(generates):
         phase = "prefill"
@@ -224,6 +247,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
             "decode_s": zero + output * step_s,
             "time_to_first_token_s": zero + np.maximum(one_prompt, weights_s) + engine_s,
             "time_per_output_token_s": zero + step_s,
+            "concurrent_sequences": zero + total,
         },
     )
 

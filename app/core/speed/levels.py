@@ -1,9 +1,10 @@
-"""What measurements say of a question they did not measure: pooling over card, family, model, engine, source."""
+"""What measurements say of a question they did not measure: pooling over card, model, engine and source."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,8 @@ SOURCE_LABELS = ("source",)
 DEGREES = 4.0
 """Degrees of freedom of the noise: measurements have heavy tails, so far rows count less."""
 ROUNDS = 6
+ONE_THREAD = 1_000_000
+"""Multiplications of a matrix product that stay on one core."""
 
 register(
     Formula(
@@ -93,8 +96,10 @@ class Posterior:
     levels: tuple[c.Level, ...]
     points: Points
     log_ratio: Floats
+    covariance_matrix: Floats
+    """Of the measurements, their noise included."""
     precision_matrix: Floats
-    """Inverse of the covariance of the measurements."""
+    """Its inverse."""
     weights: Floats
     """`precision_matrix` times the log ratios."""
     noise: float
@@ -119,82 +124,160 @@ class Posterior:
         for level in levels:
             signal += level.spread**2 * covariance(level, points, points)
         trust = np.ones(len(points))
-        inverse = np.zeros_like(signal)
+        whole, inverse = signal, signal
         for _ in range(ROUNDS if len(points) > 2 else 1):
             variance = noise**2 * exact**2 / trust
-            inverse = np.linalg.inv(signal + np.diag(variance))
+            whole = signal + np.diag(variance)
+            inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
             rest = variance * (inverse @ log_ratio)
             trust = (DEGREES + 1.0) / (DEGREES + (rest / (noise * exact)) ** 2)
-        return cls(tuple(levels), points, log_ratio, inverse, inverse @ log_ratio, noise**2)
+        return cls(tuple(levels), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
 
-    def mean(self, asked: Points, card_codes: Mapping[str, Index]) -> Floats:
-        """Expected correction of every card for one question.
+    def pulls(self, asked: Points) -> Pulls:
+        """Covariance of every row with one question, apart by the label of the card that must agree.
 
         Parameters
         ----------
-        asked: the question as one point; its card labels are ignored. card_codes: labels of the cards.
-
-        Returns
-        -------
-        ln(measured / model), (cards,).
+        asked: the question as one point; its card labels and count are ignored.
         """
-        cards = len(next(iter(card_codes.values())))
-        total = np.zeros(cards)
+        rows = self.points
+        match = {
+            name: ((codes == asked.codes[name][0]) & (codes >= 0)).astype(np.float64)
+            for name, codes in rows.codes.items()
+            if name not in CARD_LABELS
+        }
+        squared = (rows.batch - asked.batch[0]) ** 2 + (rows.length - asked.length[0]) ** 2
+        near = {
+            level.octaves: np.exp(-0.5 * squared / level.octaves**2) for level in self.levels if level.octaves
+        }
+        fixed = {name: np.zeros(len(rows)) for name in ("", *CARD_LABELS)}
+        scaling = {name: np.zeros(len(rows)) for name in ("", *CARD_LABELS)}
         for level in self.levels:
-            others = [name for name in level.labels if name not in CARD_LABELS]
-            mine = [name for name in level.labels if name in CARD_LABELS]
-            pull = level.spread**2 * covariance(level, asked, self.points, others)[0] * self.weights
-            if not mine:
-                total += float(np.sum(pull))
-                continue
-            # A card belongs to one class, so the narrower label decides.
-            name = "card" if "card" in mine else "card_class"
-            codes = self.points.codes[name]
-            size = int(max(np.max(codes, initial=0), np.max(card_codes[name], initial=0))) + 1
-            known = codes >= 0
-            sums = np.bincount(codes[known], weights=pull[known], minlength=size)
-            total += np.where(card_codes[name] >= 0, sums[card_codes[name]], 0.0)
+            pull = np.full(len(rows), level.spread**2)
+            card = ""
+            for name in level.labels:
+                if name in CARD_LABELS:
+                    card = name
+                else:
+                    pull *= match[name]
+            if level.octaves:
+                pull *= near[level.octaves]
+            (scaling if level.scaling else fixed)[card] += pull
+        return Pulls(self, fixed, scaling)
+
+    @cached_property
+    def _as_asked(self) -> Floats:
+        """Covariance of each row as a question of an unknown source with every row."""
+        total = np.zeros((len(self.points), len(self.points)))
+        for level in self.levels:
+            if not set(level.labels) & set(SOURCE_LABELS):
+                total += level.spread**2 * covariance(level, self.points, self.points)
         return total
 
-    def variance(self, asked: Points) -> Floats:
-        """Variance of what a new source would measure at each point, (points,)."""
-        cross = np.zeros((len(asked), len(self.points)))
-        own = np.full(len(asked), self.noise)
+    @cached_property
+    def _prior(self) -> Floats:
+        """Variance of each row before anything is measured."""
+        total = np.full(len(self.points), self.noise)
         for level in self.levels:
-            cross += level.spread**2 * covariance(level, asked, self.points)
-            own += level.spread**2 * (asked.count if level.scaling else 1.0)
-        return np.asarray(own - np.einsum("ij,jk,ik->i", cross, self.precision_matrix, cross, optimize=True))
+            total += level.spread**2 * (self.points.count if level.scaling else 1.0)
+        return total
 
-    def without(self, left_out: Index) -> tuple[Floats, Floats]:
-        """Correction and variance of some rows had neither they nor their source been known.
+    def each_without_itself(self) -> tuple[Floats, Floats]:
+        """`without` for every row alone, in one product."""
+        cross = self._as_asked.copy()
+        np.fill_diagonal(cross, 0.0)
+        seen = cross @ self.precision_matrix
+        own, shadow = np.diagonal(self.precision_matrix), np.diagonal(seen)
+        mean = cross @ self.weights - shadow * self.weights / own
+        explained = np.sum(seen * cross, axis=1) - shadow**2 / own
+        return mean, np.maximum(self._prior - explained, self.noise)
+
+    def without(self, left_out: Index, wanted: Index) -> tuple[Floats, Floats]:
+        """Correction and variance of some rows had they and others not been known, their source included.
 
         Parameters
         ----------
-        left_out: rows that are taken away together.
+        left_out: rows that are taken away together. wanted: those of them that are looked at.
 
         Returns
         -------
-        (means, variances) of those rows, as a question of an unknown source.
+        (means, variances) of the wanted rows, as questions of an unknown source.
         """
+        cross = self._as_asked[wanted].copy()
+        own = self._prior[wanted]
         kept = np.setdiff1d(np.arange(len(self.points)), left_out)
-        asked = self.points.take(left_out)
-        asked = Points(
-            {n: np.full(len(asked), -1) if n in SOURCE_LABELS else k for n, k in asked.codes.items()},
-            asked.batch,
-            asked.length,
-            asked.count,
-        )
-        cross = np.zeros((len(left_out), len(self.points)))
-        own = np.full(len(left_out), self.noise)
-        for level in self.levels:
-            cross += level.spread**2 * covariance(level, asked, self.points)
-            own += level.spread**2 * (asked.count if level.scaling else 1.0)
-        q = self.precision_matrix
-        block = np.linalg.inv(q[np.ix_(left_out, left_out)])
-        side = q[np.ix_(kept, left_out)]
-        weights = self.weights[kept] - side @ (block @ self.weights[left_out])
-        view = cross[:, kept]
-        shadow = view @ side
-        kept_q = view @ q[np.ix_(kept, kept)]
-        explained = np.einsum("ij,ij->i", kept_q, view) - np.einsum("ij,jk,ik->i", shadow, block, shadow)
-        return view @ weights, np.maximum(own - explained, self.noise)
+        if len(kept) < len(left_out):
+            view = cross[:, kept]
+            solved = np.linalg.solve(
+                self.covariance_matrix[np.ix_(kept, kept)], np.column_stack([self.log_ratio[kept], view.T])
+            )
+            mean, explained = view @ solved[:, 0], np.sum(view * solved[:, 1:].T, axis=1)
+        else:
+            # With nothing shared with the hidden rows, their columns of the inverse fall out of the products.
+            cross[:, left_out] = 0.0
+            seen = cross @ self.precision_matrix
+            shadow = seen[:, left_out]
+            block = self.precision_matrix[np.ix_(left_out, left_out)]
+            solved = np.linalg.solve(block, np.column_stack([self.weights[left_out], shadow.T]))
+            mean = cross @ self.weights - shadow @ solved[:, 0]
+            explained = np.sum(seen * cross, axis=1) - np.sum(shadow * solved[:, 1:].T, axis=1)
+        return mean, np.maximum(own - explained, self.noise)
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """One question against the measurements: what is left is which card, and how many."""
+
+    posterior: Posterior
+    fixed: Mapping[str, Floats]
+    """By the label of the card that must agree ("" = none): covariance with each row."""
+    scaling: Mapping[str, Floats]
+    """The same for each doubling of the cards."""
+
+    def mean(self, card_codes: Mapping[str, Index], counts: Floats) -> Floats:
+        """Expected correction, ln(measured / model), (cards, counts).
+
+        Parameters
+        ----------
+        card_codes: labels of the cards. counts: powers of two.
+        """
+        found = np.repeat(self._sum(self.fixed, card_codes, None)[:, np.newaxis], len(counts), axis=1)
+        for column, count in enumerate(counts):
+            if count > 0:
+                found[:, column] += self._sum(self.scaling, card_codes, float(count))
+        return found
+
+    def variance(self, card_codes: Mapping[str, Index], counts: Floats) -> Floats:
+        """Variance of what a new source would measure, (cells,): one card and power of two each."""
+        rows = self.posterior.points
+        shared = np.minimum(counts[:, np.newaxis], rows.count)
+        cross = np.zeros((len(counts), len(rows)))
+        for name in self.fixed:
+            pull = self.fixed[name] + self.scaling[name] * shared
+            if name:
+                pull = pull * (rows.codes[name] == card_codes[name][:, np.newaxis])
+            cross += pull
+        # Products below the size at which BLAS starts its threads: waking them costs more than they save.
+        step = max(2, ONE_THREAD // len(rows) ** 2)
+        matrix = self.posterior.precision_matrix
+        chunks = [cross[i : i + step] for i in range(0, len(cross), step)]
+        explained = np.concatenate([np.sum(part @ matrix * part, axis=1) for part in chunks])
+        prior = np.full(len(counts), self.posterior.noise)
+        for level in self.posterior.levels:
+            prior += level.spread**2 * (counts if level.scaling else 1.0)
+        return np.asarray(np.maximum(prior - explained, self.posterior.noise), dtype=np.float64)
+
+    def _sum(
+        self, pulls: Mapping[str, Floats], card_codes: Mapping[str, Index], count: float | None
+    ) -> Floats:
+        rows = self.posterior.points
+        weights = self.posterior.weights
+        if count is not None:
+            weights = weights * np.minimum(rows.count, count)
+        total = np.full(len(card_codes["card"]), float(pulls[""] @ weights))
+        for name in CARD_LABELS:
+            codes = card_codes[name]
+            size = 1 + max(int(np.max(rows.codes[name])), int(np.max(codes, initial=0)))
+            sums = np.bincount(rows.codes[name], weights=pulls[name] * weights, minlength=size)
+            total += np.where(codes >= 0, sums[codes], 0.0)
+        return total

@@ -13,6 +13,7 @@ from app.core.faults import InputFault
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
 from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Shape
 from app.core.units import Number
@@ -31,10 +32,21 @@ DECODED_TOKENS = 128.0
 """Tokens written where a decode rate is published without their number."""
 PROMPT_TOKENS = 512.0
 VISION_BATCH = 64.0
-SATURATED_SEQUENCES = 512.0
+PRETRAINING_BATCH = 4.0
+PRETRAINING_ACCUMULATION = 16
+"""Where a pretraining rate is published without its batch: micro-batches enough to hide the traffic."""
+SATURATED_SEQUENCES = 2048.0
 """Sequences in flight where a source reports the greatest load without saying how many."""
+STEPS_PER_S = "denoising_steps_per_s"
 OWN_SOURCE = "own"
 """Source family of the team's own measurements, and of the question: both run on the team's software."""
+
+GRAPH_ENGINES = ("vendor", "paddle-trt")
+"""Engines of published rows that run compiled graphs."""
+OLD_ENGINES = ("web-ui",)
+"""Engines of published rows whose software is known to be old and unfused."""
+FUSED_ENGINES = ("paddle", "mxnet")
+"""Engines of published rows with fused, channels-last kernels: new software."""
 
 _ENGINE_WORDS = (
     ("llama.cpp", "llama.cpp"),
@@ -43,8 +55,10 @@ _ENGINE_WORDS = (
     ("vendor", "vendor"),
     ("vllm", "vllm"),
     ("sglang", "sglang"),
+    ("tensorflow 1", "tensorflow-1"),
     ("tensorflow", "tensorflow"),
     ("diffusers", "diffusers"),
+    ("a1111", "web-ui"),
     ("faster-whisper", "faster-whisper"),
     ("hf transformers", "transformers"),
     ("torch", "pytorch"),
@@ -53,10 +67,12 @@ _ENGINE_WORDS = (
     ("nemo", "pytorch"),
     ("foundry", "pytorch"),
     ("flagscale", "pytorch"),
+    ("paddle-trt", "paddle-trt"),
     ("paddle", "paddle"),
     ("mxnet", "mxnet"),
     ("caffe2", "caffe2"),
 )
+_STAND_INS = {"tensorflow-1": "tensorflow"}
 _GROUPS = {
     "moe_training": "decoder_training",
     "decode_moe": "decode",
@@ -66,7 +82,7 @@ _GROUPS = {
 
 
 def engine_of(framework: str) -> str:
-    """Engine that a framework text names: one of the contract, or vendor, paddle, mxnet, caffe2; else empty."""
+    """Engine that a framework text names: one of the contract, or vendor, paddle, mxnet …; else empty."""
     text = framework.lower()
     return next((engine for word, engine in _ENGINE_WORDS if word in text), "")
 
@@ -108,7 +124,7 @@ def group_of(kind: str) -> str:
 
 
 def model_of_row(row: Benchmark, models: Mapping[str, ModelArchitecture]) -> ModelArchitecture | None:
-    """Architecture of a row: its preset, or a decoder of the usual shape when the row states its parameters."""
+    """Architecture of a row: its preset, or a decoder of the usual shape of the parameters that it states."""
     found = models.get(row.model_id) if row.model_id else None
     if found is None and row.model_parameters and row.unit == "tokens_per_s":
         described = architecture_from_fields(
@@ -125,7 +141,8 @@ def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Par
     most = MAX_CARDS_PRETRAINING if pretraining else MAX_CARDS
     if row.flag or not row.precision or not engine or row.gpu_count > most or not row.value > 0:
         return None
-    if row.unit != UNIT_OF_FAMILY.get(model.family, "samples_per_s"):
+    steps = row.unit == STEPS_PER_S and model.family == "diffusion"
+    if row.unit != UNIT_OF_FAMILY.get(model.family, "samples_per_s") and not steps:
         return None
     if row.phase in ("server", "interactive"):
         return None
@@ -147,7 +164,8 @@ def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Par
     if batch is None:
         return None
     size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
-    stand_in = "tensorrt-llm" if language else "pytorch"
+    accumulation = PRETRAINING_ACCUMULATION if model.family == "decoder" else 1
+    stand_in = "tensorrt-llm" if language else "diffusers" if steps else "pytorch"
     work = Workload(
         model,
         task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
@@ -157,8 +175,11 @@ def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Par
         sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
         output_length=output if language else None,
         image_size=(size, size) if size else None,
-        engine=engine if engine in ENGINES else stand_in,
+        engine=engine if engine in ENGINES else _STAND_INS.get(engine, stand_in),
         load="saturated" if row.phase == "saturated" else "batch",
+        gradient_accumulation=1 if serving or row.batch_per_gpu or language else accumulation,
+        compile=engine in GRAPH_ENGINES,
+        software="new" if engine in FUSED_ENGINES else "old" if engine in OLD_ENGINES else "usual",
         gradient_checkpointing="act ckpt True" in row.note,
     )
     if model.family in TOKEN_FAMILIES and not work.sequence_length:
@@ -183,7 +204,9 @@ def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:
         return 1.0
     if row.phase == "saturated":
         return SATURATED_SEQUENCES
-    if row.task == "training" and model.family == "decoder":
+    if row.task != "inference" and model.family == "decoder":
+        return PRETRAINING_BATCH
+    if row.unit == STEPS_PER_S:
         return 1.0
     return VISION_BATCH if model.family == "vision" else None
 
@@ -235,8 +258,9 @@ def observe(
         question = question_of(row, model)
         if question is not None:
             work, plan = question
-            key = (model.id, work.task, work.precision, work.engine, work.load, row.phase)
-            groups[(*key, work.gradient_checkpointing)].append((row, work, plan))
+            key = (model.id, work.task, work.precision, work.engine, work.load, row.phase, row.unit)
+            stack = (engine_of(row.framework), work.gradient_checkpointing, work.gradient_accumulation)
+            groups[(*key, *stack)].append((row, work, plan))
     parts = [_predicted(found, table, position) for found in groups.values()]
     return _joined([p for p in parts if p])
 
@@ -263,13 +287,17 @@ def _predicted(
 ) -> list[tuple[Benchmark, str, float, dict[str, str], float, float, float]]:
     work = found[0][1]
     shapes = [Shape.of(w) for _, w, _ in found]
-    shape = Shape(*(np.array([getattr(s, n) for s in shapes]) for n in ("batch", "sequence", "output", "pixels")))
+    shape = Shape(
+        *(np.array([getattr(s, n) for s in shapes]) for n in ("batch", "sequence", "output", "pixels"))
+    )
     plans = Plans.of([p for _, _, p in found])
     cards = table.take([position[r.gpu_id] for r, _, _ in found])
     terms = predict(work, plans, cards, shape)
     phase = found[0][0].phase
     split = phase in ("prefill", "decode") and phase in terms.detail
     rate = np.broadcast_to(terms.detail[phase] if split else terms.rate, (len(found),))
+    if found[0][0].unit == STEPS_PER_S:
+        rate = rate * schedule(work.model)[0]
     kind = "prefill" if phase == "prefill" else terms.kind
     count = plans.cards
     where = features(

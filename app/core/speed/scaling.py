@@ -30,7 +30,7 @@ register(
     Formula(
         "speed.data_parallel",
         "Data-parallel step",
-        "step(n) = step(1) x (1 + 0.02 log2 n) + max(k x t_all_reduce, t_all_reduce - 0.7 x step(1)); "
+        "step(n) = step(1) x (1 + 0.02 log2 n) + max(k x t_all_reduce, t_all_reduce - 0.9 x step(1)); "
         "ZeRO-3 moves 1.5 x",
         "s",
         "calibrated",

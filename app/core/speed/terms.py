@@ -11,6 +11,8 @@ from app.core.gpu_table import Floats
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
+SATURATED_BATCH = 512.0
+"""Sequences in flight where a saturated load is asked for without their number."""
 BOUNDS = ("compute", "bandwidth", "communication", "launch", "feeding")
 
 
@@ -60,7 +62,12 @@ class Shape:
     def of(cls, work: Workload) -> Shape:
         """The shape of a resolved question."""
         pixels = float(work.image_size[0] * work.image_size[1]) if work.image_size else 0.0
-        batch: Number = 1.0 if work.load == "single" and not work.trains else work.batch_size
+        batch: Number = work.batch_size
+        if not work.trains and work.load == "single":
+            batch = 1.0
+        elif not work.trains and work.load == "saturated" and np.all(np.less_equal(batch, 1)):
+            # A saturated engine is full: as many sequences as it takes, then as many as its memory holds.
+            batch = float(work.max_num_seqs or SATURATED_BATCH)
         return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
 
 

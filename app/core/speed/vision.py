@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from app.core.formulas import Formula, Reference, register
@@ -24,8 +26,10 @@ register(
         "s",
         "calibrated",
         "Convolutional and vision-transformer models at batch sizes that fill the card. Elements and MACs "
-        "scale with "
-        "the pixels. Bytes per element: 60 / 95 / 115 in training with new / usual / old software.",
+        "scale with the pixels. Bytes per element of ResNet: 60 / 88 / 115 in training with new / usual "
+        "/ old software; "
+        "other backbones by a factor. At least 0.4 ms (training) or 0.13 ms (forward) of launches per layer "
+        "and step.",
         (
             Reference(
                 "Lambda raw logs, 25 cards: ResNet-50 AMP 0.95 img/s per GB/s",
@@ -64,6 +68,25 @@ def is_dense_prediction(model: ModelArchitecture) -> bool:
     return bool(model.head) and model.head not in ("classifier", "classification", "clip")
 
 
+def launched_layers(model: ModelArchitecture) -> float:
+    """Layers whose kernels are launched one after another: the launch floor of small batches.
+
+    Notes
+    -----
+    The number in the name of ResNet, DenseNet and VGG (resnet-50), four per transformer block, else a
+    typical number of the backbone.
+    """
+    backbone = model.backbone.lower()
+    named = re.search(r"(?:net|vgg|next)[a-z0-9]*-(\d+)", model.id) or re.search(r"r(\d+)", model.id)
+    if model.layers:
+        layers = model.layers * c.BLOCK_LAYERS
+    elif named and backbone in ("resnet", "resnext", "wide-resnet", "densenet", "vgg"):
+        layers = float(named.group(1))
+    else:
+        layers = c.VISION_LAYERS.get(backbone, c.VISION_DEFAULT_LAYERS)
+    return layers + (c.VISION_HEAD_LAYERS if is_dense_prediction(model) else 0.0)
+
+
 def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
     """Images per second of training or inference.
 
@@ -84,6 +107,9 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     traffic = per_element[work.software] * format_traffic
     if is_dense_prediction(work.model):
         traffic *= c.VISION_HEAD_TRAFFIC.get(compute_type, c.VISION_HEAD_TRAFFIC["half"])
+    traffic *= c.VISION_TRAFFIC.get(work.model.backbone.lower(), 1.0)
+    if work.compile:
+        traffic *= c.GRAPH_TRAIN_TRAFFIC if work.trains else c.GRAPH_TRAFFIC
     share = c.VISION_COMPUTE_SHARE.get(compute_type, c.VISION_COMPUTE_SHARE["half"])
     bandwidth_s = elements * traffic / (cards.bandwidth_gb_s * GB)
     # A fallback to 16 bit moves 16-bit activations too.
@@ -94,6 +120,7 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     per_image = power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute
     local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
     launch = c.VISION_LAUNCH_TRAIN_S if work.trains else c.VISION_LAUNCH_FORWARD_S
+    launch *= launched_layers(work.model) * (c.GRAPH_LAUNCH if work.compile else 1.0)
     launch_s = launch / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
     busy = power_sum(local * per_image, launch_s, c.LAUNCH_ORDER)
     link = np.zeros_like(busy)

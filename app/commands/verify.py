@@ -1,0 +1,117 @@
+"""verify: a script that measures a card; import measurement: its answer into the catalogue."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from app.commands import importing as commands_of_import
+from app.commands import question
+from app.commands.database import read_settings, trouble
+from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
+from app.services import importing, maintenance, verification
+from app.services.contract import InputFault
+from app.services.importing import ImportOptions, ImportRefused
+from app.services.store import CatalogStore
+from app.services.texts import say_fault, say_message
+
+STANDARD_OUTPUT = "-"
+
+
+def add_commands(commands: Any) -> None:
+    """Register `verify`, and `import measurement` with the kinds of import."""
+    text = "write a script that measures a card, to be run where the card is"
+    parser = commands.add_parser("verify", help=text, description=text)
+    question.add_workload(parser)
+    question.add_card(parser)
+    parser.add_argument("--out", help="file for the script; - for standard output")
+    parser.add_argument("--json", action="store_true", help="print name and text of the script as JSON")
+    parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
+    parser.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> None:
+    language = language_of(options.lang)
+    body = question.body_of(options)
+    with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
+        try:
+            name, text = verification.verify_script(body, snapshot, _today())
+        except InputFault as fault:
+            raise _said(fault, language) from fault
+    if options.json:
+        write_json({"name": name, "script": text})
+    elif options.out == STANDARD_OUTPUT:
+        write(text.rstrip("\n"))
+    else:
+        path = Path(options.out or name)
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise CommandFailure(f"{path} cannot be written: {error.strerror}", EXIT_INPUT) from error
+        write(f"{path}: run it with `python {path.name} --out measurement.json` where the card is, then")
+        write("`cardworth import measurement measurement.json`.")
+
+
+def import_measurement(options: argparse.Namespace) -> None:
+    """Compare a measurement with its card and store it as the team's own benchmark."""
+    language = language_of(options.lang)
+    wanted = ImportOptions(
+        _today(),
+        dry_run=options.dry_run,
+        confirm=options.confirm,
+        source=options.source or "",
+        source_url=options.source_url or "",
+    )
+    try:
+        with options.file.open("rb") as file:
+            content = file.read(verification.MAX_BYTES + 1)
+    except OSError as error:
+        raise CommandFailure(f"{options.file}: {error.strerror}", EXIT_INPUT) from error
+    with trouble(), maintenance.open_database(read_settings().database_url) as engine:
+        snapshot = CatalogStore(engine).snapshot()
+        try:
+            found, gpu, report, notes = verification.import_measurement(
+                engine, snapshot, content, commands_of_import.author_of(options), wanted
+            )
+        except InputFault as fault:
+            raise _said(fault, language) from fault
+        except ImportRefused as error:
+            raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
+    card = verification.check_body(found, gpu, language)
+    said = [say_message(note, language) for note in notes]
+    if options.json:
+        stored = importing.report_body(report, language) if report else None
+        write_json({"card": card, "import": stored, "notes": said})
+    else:
+        write(card["text"])
+        for figure in card["figures"]:
+            mark = "ok" if figure["ok"] else figure["text"]
+            write(f"  {figure['figure']}: {figure['measured']:.4g} / {figure['expected']:.4g}  {mark}")
+        for line in said:
+            write(line)
+        if report is not None:
+            for cell in report.faults:
+                write(f"{options.file.name}: {cell.column}: {importing.fault_text(cell, language)}")
+            said_new = "would be new" if report.dry_run else "new"
+            write(
+                f"{report.inserted} rows {said_new}, {report.unchanged} as before. "
+                f"Catalogue {report.version}."
+            )
+    if report is not None and not report.ok:
+        raise CommandFailure(f"nothing was stored: {report.fault_count} at fault", EXIT_INPUT)
+
+
+def _said(fault: InputFault, language: str) -> CommandFailure:
+    lines = [f"{e.pointer or '/'}: {say_fault(e, language)}" for e in fault.errors]
+    return CommandFailure("\n".join(lines), EXIT_INPUT)
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+commands_of_import.KINDS["measurement"] = commands_of_import.ImportCommand(
+    "what the script of `verify` has measured", import_measurement
+)

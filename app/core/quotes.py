@@ -1,0 +1,322 @@
+"""Suppliers' quotes side by side: one basis of tax and unit for all, and what is odd about each. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from statistics import fmean
+
+from app.core.estimates import Message
+
+HARDWARE_VAT = 0.13
+"""Taken where a quote states no rate. General practice for hardware in China, not read in a source: the
+assumption is said beside every figure that rests on it."""
+CARDS_PER_SERVER = 8
+PER_SERVER = "server-8"
+RECLAIMABLE = "special"
+FAR_FROM_MARKET = 1.5
+"""A quote outside 1/1.5 .. 1.5 of the market price is pointed out."""
+BEYOND_REASON = 3.0
+SERVER_RATIO = (6.0, 10.5)
+SAME_RATE = 0.02
+DOUBTFUL = frozenset({"quote_memory_mismatch", "quote_looks_like_server", "quote_beyond_reason"})
+"""Flags after which a quote drives no choice until a person has confirmed it."""
+_SIZE = re.compile(r"(?<![0-9.])([0-9]{1,3})\s*(?:gib|gb|g)(?![a-z0-9])")
+_HOST_BEFORE = re.compile(r"(?:ddr[345]x?|内存|硬盘|ssd|nvme|网卡|ram)[^,;+/|]{0,12}$")
+_HOST_AFTER = re.compile(
+    r"^[\s*x×0-9条根块]{0,6}(?:ddr|rdimm|dimm|ecc|内存|ram|ssd|nvme|硬盘|网卡|网口|/s|bps|roce|ib)"
+)
+_RATE = re.compile(r"(?<![0-9.])([0-9]{1,5}(?:\.[0-9]+)?)\s*(p|t)?(?:flops|ops)(?![a-z])")
+_PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
+_SERVER_WORDS = re.compile(r"整机|服务器|八卡|8卡|(?:^|[^0-9])8\s*[x×*]|[x×*]\s*8(?![0-9])|8[- ]?gpu|server")
+_SPARSE_WORDS = re.compile(r"稀疏|sparse|sparsity")
+# fp16 and bf16 are one hardware; a figure without a precision is most likely one of these.
+_USUAL = ("bf16_tflops", "fp16_tflops", "fp8_tflops", "int8_tops")
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLine:
+    """One quote as it was made."""
+
+    id: str
+    supplier: str
+    gpu_id: str
+    unit_price: float
+    currency: str = "CNY"
+    per: str = "card"
+    """card, or server-8: a machine with eight of them, host included."""
+    quantity: int = 1
+    tax: str = "unknown"
+    """included, excluded, unknown."""
+    tax_rate: float | None = None
+    """Fraction."""
+    invoice: str = ""
+    """special (专票), ordinary (普票), none, or empty: not stated."""
+    condition: str = "new"
+    quoted_on: str = ""
+    valid_until: str = ""
+    """Last day, empty when not stated."""
+    item_as_written: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedCard:
+    """What the checks need of the card that was confirmed."""
+
+    name: str
+    memory_gib: float | None
+    gpus_per_board: int = 1
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Dense rates by figure name [TFLOPS or TOPS]."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRate:
+    """What one card gives: sustained rate [TFLOPS] and units of the user's work over its life."""
+
+    sustained_tflops: float | None = None
+    units: float | None = None
+    """Units of work that one card does in the months that count."""
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedQuote:
+    """A quote on the common basis [CNY]. A server's price per card is an eighth of it, host included."""
+
+    line: QuoteLine
+    gross_cny_per_card: float
+    """Tax included: what is paid."""
+    net_cny_per_card: float
+    """Without tax."""
+    cost_cny_per_card: float
+    """What remains after the tax that a general taxpayer reclaims: net with a special invoice, else gross."""
+    gross_cny_total: float
+    includes_host: bool
+    cost_cny_per_tflops: float | None
+    cost_cny_per_unit: float | None
+    unit: str
+    flags: tuple[Message, ...] = ()
+    assumptions: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteGroup:
+    """Quotes that can be compared: of one card, condition and unit."""
+
+    gpu_id: str
+    condition: str
+    per: str
+    quotes: tuple[NormalisedQuote, ...]
+    """The lowest cost first."""
+    valid: int
+    lowest_cny: float | None
+    """Cost per card of the lowest of the valid quotes without doubt."""
+    lowest_id: str
+    mean_cny: float | None
+    spread: float | None
+    """(highest - lowest) / lowest."""
+
+
+def normalise(line: QuoteLine, rate_cny: float, work: WorkRate | None = None) -> NormalisedQuote:
+    """A quote with and without tax, per card, in yuan.
+
+    Parameters
+    ----------
+    line: the quote.
+    rate_cny: yuan for one unit of its currency.
+    work: what one card of it gives, where that is known.
+
+    Returns
+    -------
+    Amounts per card [CNY], per sustained TFLOPS [CNY] and per unit of work [CNY].
+
+    Notes
+    -----
+    gross = price if tax is included, price x (1 + t) if excluded; net = gross / (1 + t); cost = net with
+    a special invoice, gross otherwise. t is the stated rate, else 13 %; without an invoice there is no tax to
+    speak of and gross = net. A tax basis that is not stated counts as included, and both are said. Not valid
+    for small-scale taxpayers, who reclaim nothing: for them cost = gross.
+
+    References
+    ----------
+    1. shared market notes, section 5: fields of quotes in procurement notices (read 2026-11-30).
+    """
+    cards = CARDS_PER_SERVER if line.per == PER_SERVER else 1
+    price = line.unit_price * rate_cny / cards
+    assumptions: list[Message] = []
+    if line.invoice == "none":
+        gross = net = price
+    else:
+        tax_rate = line.tax_rate
+        if tax_rate is None:
+            tax_rate = HARDWARE_VAT
+            assumptions.append(Message("quote_tax_rate_assumed", {"tax_percent": 13.0}))
+        if line.tax == "excluded":
+            net, gross = price, price * (1 + tax_rate)
+        else:
+            net, gross = price / (1 + tax_rate), price
+            if line.tax == "unknown":
+                assumptions.append(Message("quote_tax_assumed_included"))
+    cost = net if line.invoice == RECLAIMABLE else gross
+    tflops = work.sustained_tflops if work else None
+    units = work.units if work else None
+    return NormalisedQuote(
+        line,
+        gross,
+        net,
+        cost,
+        gross * cards * line.quantity,
+        line.per == PER_SERVER,
+        cost / tflops if tflops else None,
+        cost / units if units else None,
+        work.unit if work else "",
+        assumptions=tuple(assumptions),
+    )
+
+
+def flags(
+    line: QuoteLine, card: QuotedCard, gross_cny_per_card: float, market_cny: float | None, as_of: date
+) -> tuple[Message, ...]:
+    """What is odd about a quote.
+
+    Parameters
+    ----------
+    line: the quote. card: the card that was confirmed for it.
+    gross_cny_per_card: its price on the common basis [CNY].
+    market_cny: what the market pays for the card in that condition [CNY]; None when unknown.
+    as_of: the day of the decision.
+
+    Notes
+    -----
+    Text is read for sizes (48G) and rates (1979 TFLOPS) only; what belongs to the host (64G DDR5, 3.84T SSD)
+    is left out. A price per card six to ten times the market's is most likely that of eight.
+    """
+    text = unicodedata.normalize("NFKC", f"{line.item_as_written} ; {line.note}").lower()
+    found = [*_memory(text, card), *_server(line, text, gross_cny_per_card, market_cny)]
+    found += _sparse(text, card)
+    if not line.valid_until:
+        found.append(Message("quote_no_validity"))
+    elif line.valid_until < as_of.isoformat():
+        found.append(Message("quote_expired", {"day": line.valid_until}))
+    elif line.quoted_on > as_of.isoformat():
+        found.append(Message("quote_not_yet_valid", {"day": line.quoted_on}))
+    if not any(f.code == "quote_looks_like_server" for f in found):
+        found += _market(line, gross_cny_per_card, market_cny)
+    if line.invoice == "none":
+        found.append(Message("quote_without_invoice"))
+    elif not line.invoice:
+        found.append(Message("quote_invoice_missing"))
+    return tuple(found)
+
+
+def compare(quotes: Sequence[NormalisedQuote], as_of: date) -> tuple[QuoteGroup, ...]:
+    """Quotes side by side: grouped by card, condition and unit, the lowest cost first.
+
+    Parameters
+    ----------
+    quotes: normalised quotes with their flags.
+    as_of: the day of the decision.
+
+    Returns
+    -------
+    Groups with lowest, mean and spread of the cost per card [CNY], over the quotes that are valid on the day
+    and not doubtful. A server's price is never compared with that of a card.
+    """
+    groups: dict[tuple[str, str, str], list[NormalisedQuote]] = {}
+    for quote in quotes:
+        key = (quote.line.gpu_id, quote.line.condition, quote.line.per)
+        groups.setdefault(key, []).append(quote)
+    found = []
+    for (gpu_id, condition, per), members in sorted(groups.items()):
+        members.sort(key=lambda q: (q.cost_cny_per_card, q.line.supplier, q.line.id))
+        sound = [q for q in members if is_valid(q.line, as_of) and not is_doubtful(q.flags)]
+        costs = [q.cost_cny_per_card for q in sound]
+        found.append(
+            QuoteGroup(
+                gpu_id,
+                condition,
+                per,
+                tuple(members),
+                len(sound),
+                costs[0] if costs else None,
+                sound[0].line.id if sound else "",
+                fmean(costs) if costs else None,
+                (costs[-1] - costs[0]) / costs[0] if costs else None,
+            )
+        )
+    return tuple(found)
+
+
+def is_valid(line: QuoteLine, as_of: date) -> bool:
+    """Whether a quote can be taken up on a day."""
+    return bool(line.valid_until) and line.quoted_on <= as_of.isoformat() <= line.valid_until
+
+
+def is_doubtful(found: Sequence[Message]) -> bool:
+    """Whether a person has to confirm a quote before it drives a choice."""
+    return any(message.code in DOUBTFUL for message in found)
+
+
+def _memory(text: str, card: QuotedCard) -> list[Message]:
+    if card.memory_gib is None:
+        return []
+    sizes = [
+        int(size[1])
+        for size in _SIZE.finditer(text)
+        if not _HOST_BEFORE.search(text[: size.start()]) and not _HOST_AFTER.match(text[size.end() :])
+    ]
+    right = {card.memory_gib, card.memory_gib / card.gpus_per_board, card.memory_gib * CARDS_PER_SERVER}
+    if not sizes or any(size in right for size in sizes):
+        return []
+    params = {"gpu": card.name, "stated_gib": sizes[0], "memory_gib": card.memory_gib}
+    return [Message("quote_memory_mismatch", params)]
+
+
+def _server(line: QuoteLine, text: str, gross_cny_per_card: float, market_cny: float | None) -> list[Message]:
+    if line.per == PER_SERVER:
+        return []
+    ratio = gross_cny_per_card / market_cny if market_cny else None
+    if ratio is not None and SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1]:
+        return [Message("quote_looks_like_server", {"ratio": round(ratio, 1)})]
+    # Without a market price the words alone have to do; with one, "for servers" is said of cards too.
+    if market_cny is None and _SERVER_WORDS.search(text):
+        return [Message("quote_looks_like_server", {"ratio": None})]
+    return []
+
+
+def _sparse(text: str, card: QuotedCard) -> list[Message]:
+    named = {p for p in _PRECISIONS if p in text}
+    if named & {"fp16", "bf16"}:
+        named |= {"fp16", "bf16"}
+    for rate in _RATE.finditer(text):
+        value = float(rate[1]) * (1000 if rate[2] == "p" else 1)
+        figures = {n: v for n, v in card.rates.items() if n.split("_")[0] in named} if named else card.rates
+        for name in _USUAL:
+            dense = figures.get(name)
+            if not dense or abs(value / (2 * dense) - 1) > SAME_RATE:
+                continue
+            # Twice the rate of fp16 is the dense rate of fp8 on many cards: who names fp8 may mean that.
+            if named and any(abs(value / v - 1) <= SAME_RATE for v in figures.values()):
+                continue
+            params = {"stated_tflops": value, "dense_tflops": dense, "precision": name.split("_")[0]}
+            return [Message("quote_sparse_rate", params)]
+    if _SPARSE_WORDS.search(text):
+        return [Message("quote_sparse_words")]
+    return []
+
+
+def _market(line: QuoteLine, gross_cny_per_card: float, market_cny: float | None) -> list[Message]:
+    if not market_cny or line.per == PER_SERVER:
+        return []
+    ratio = gross_cny_per_card / market_cny
+    params = {"ratio": round(ratio, 2), "market_cny": round(market_cny, 2)}
+    if not 1 / BEYOND_REASON <= ratio <= BEYOND_REASON:
+        return [Message("quote_beyond_reason", params)]
+    if not 1 / FAR_FROM_MARKET <= ratio <= FAR_FROM_MARKET:
+        return [Message("quote_far_from_market", params)]
+    return []
