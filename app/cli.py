@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from app import __version__
-from app.commands import accuracy, calculations, database, keys, server
+from app.commands import accuracy, calculations, database, importing, keys, server, verify
 from app.commands.output import CommandFailure, complain
 
 DESCRIPTION = "Which GPU to buy or rent for a model, and why. Settings come from CARDWORTH_* variables."
@@ -23,6 +23,8 @@ def build_parser() -> argparse.ArgumentParser:
     accuracy.add_commands(commands)
     database.add_commands(commands)
     keys.add_commands(commands)
+    importing.add_commands(commands)
+    verify.add_commands(commands)
     return parser
 
 

@@ -83,7 +83,12 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
         ReadinessGate, refuse=error_response, is_open=lambda: runtime.is_open, open_or_fault=open_or_fault
     )
     app.add_middleware(HeadAsGet)
-    app.add_middleware(BodyLimit, limit=settings.max_body_bytes, refuse=error_response)
+    app.add_middleware(
+        BodyLimit,
+        limit=settings.max_body_bytes,
+        refuse=error_response,
+        larger={"/api/v1/imports/": settings.max_import_bytes},
+    )
     app.add_middleware(CrossOriginGuard, refuse=error_response, allowed_origins=settings.cors_origins)
     if settings.cors_origins:
         app.add_middleware(

@@ -31,6 +31,9 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         1_000_000, ge=1_000, description="Largest request body accepted, in bytes; a larger one gets a 413."
     )
+    max_import_bytes: int = Field(
+        20_000_000, ge=1_000, description="Largest file accepted for import through the API, in bytes."
+    )
     calculations_per_minute: int = Field(
         600, ge=1, description="Calculations that one address may ask for in a minute without an API key."
     )

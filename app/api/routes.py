@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from app.api import calculations, catalogue, comparisons
+from app.api import accuracy, calculations, catalogue, comparisons, ledger, writing
 
 PREFIX = "/api/v1"
 
@@ -15,5 +15,14 @@ def _operation_id(route: APIRoute) -> str:
 
 
 router = APIRouter(prefix=PREFIX, generate_unique_id_function=_operation_id)
-for part in (calculations.router, catalogue.router, comparisons.creation, comparisons.reading):
+for part in (
+    calculations.router,
+    catalogue.router,
+    accuracy.router,
+    comparisons.creation,
+    comparisons.reading,
+    ledger.router,
+    ledger.log,
+    writing.router,
+):
     router.include_router(part)

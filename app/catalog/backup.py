@@ -38,7 +38,7 @@ def back_up_file(database: Path, target: Path) -> Backup:
     try:
         with closing(_open(database)) as connection:
             connection.execute("VACUUM INTO ?", (str(partial),))
-        _check(partial)
+        check_copy(partial)
         with partial.open("rb+") as written:
             os.fsync(written.fileno())
         partial.replace(target)
@@ -66,7 +66,7 @@ def restore_file(source: Path, database: Path) -> Backup | None:
     """
     if not source.exists():
         raise DatabaseProblem("missing", f"There is no backup {source.name}.")
-    _check(source)
+    check_copy(source)
     with closing(_open(source)) as backup:
         try:
             backup.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -88,7 +88,7 @@ def restore_file(source: Path, database: Path) -> Backup | None:
         if problem is None:
             raise
         raise problem from error
-    _check(database)
+    check_copy(database)
     return previous
 
 
@@ -96,7 +96,8 @@ def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
 
 
-def _check(path: Path) -> None:
+def check_copy(path: Path) -> None:
+    """Refuse a file that is no whole SQLite database: DatabaseProblem of kind damaged."""
     try:
         with closing(_open(path)) as connection:
             answer = connection.execute("PRAGMA integrity_check").fetchone()[0]

@@ -36,8 +36,8 @@ class ApiKey:
     revoked_at: datetime | None = None
 
     def allows(self, scope: str) -> bool:
-        """Whether the key has a scope."""
-        return scope in self.scopes
+        """Whether the key has a scope, or one that includes it: admin may write, and who writes may read."""
+        return any(SCOPES.index(own) >= SCOPES.index(scope) for own in self.scopes)
 
 
 def create_key(engine: Engine, name: str, scopes: tuple[str, ...] = ("read", "write")) -> NewKey:

@@ -10,7 +10,18 @@ from typing import Any
 from app.catalog.dates import effective_date
 from app.catalog.observations import LAUNCH
 
-RULES = ("dense_ratio", "fp8_ratio", "fp32_rate", "bandwidth", "memory_size", "price_history", "provenance")
+RULES = (
+    "dense_ratio",
+    "fp8_ratio",
+    "fp32_rate",
+    "bandwidth",
+    "memory_size",
+    "price_history",
+    "currency",
+    "rent_share",
+    "known_deviation",
+    "provenance",
+)
 
 # fp16 with fp32 accumulate over fp32 vector, (full-rate parts, GeForce parts with the halved rate): FLOP per
 # clock of the vendors' published architectures. A sparse headline in the place of a dense one doubles it.
@@ -62,7 +73,26 @@ BANDWIDTH_TOLERANCE = 0.02
 KNOWN_MEMORY_GIB = frozenset(
     (4, 6, 8, 10, 11, 12, 16, 20, 22, 24, 32, 40, 48, 64, 72, 80, 94, 96, 128, 141, 144, 180, 192, 256, 288)
 )
+# The fastest grade of each kind that anybody sells [Gbit/s per pin]; the first prefix that matches counts.
+FASTEST_PIN = (
+    ("HBM4", 11.0),
+    ("HBM3E", 9.8),
+    ("HBM3", 6.8),
+    ("HBM2E", 3.7),
+    ("HBM2", 2.5),
+    ("GDDR7", 32.5),
+    ("GDDR6X", 24.0),
+    ("GDDR6", 20.5),
+)
+MOST_BANDWIDTH_PER_GIB = 90.0
+"""GB/s for one GiB: 76 is the most of any card (RTX 3080, Rubin)."""
 PRICE_FACTOR = 2.2
+RENT_SHARE = 0.55
+"""A month's rent above this share of the price of a new card is most likely a year's: the dearest list price
+of a cloud reaches a half, bare metal a tenth."""
+RENT_FACTOR = 6.0
+"""Between a cloud's list price and bare metal lies a factor of five; a slip of unit is twelve and more."""
+HOURS_PER_MONTH = 730.0
 NEIGHBOURS = 3
 """Observations before and after that a price is compared with."""
 
@@ -93,6 +123,7 @@ class LintCard:
     gpus_per_board: int = 1
     """A process sees the memory of one of them."""
     figures: Mapping[str, float] = field(default_factory=dict)
+    memory_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +139,20 @@ class LintPrice:
     per: str = "card"
     channel_kind: str = ""
     held: str = ""
+    region: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LintRent:
+    """What the rules need of a rent."""
+
+    id: str
+    gpu_id: str
+    provider: str
+    currency: str
+    """As it was paid: rents of several markets are not compared with each other."""
+    cny_per_gpu_hour: float
+    observed_on: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +202,22 @@ def fp32_rate(card: LintCard) -> Iterator[Finding]:
 
 
 def bandwidth(card: LintCard) -> Iterator[Finding]:
-    """Bandwidth = bus width x rate per pin / 8."""
+    """Bandwidth = bus width x rate per pin / 8; without a rate, no pin is faster than its kind of memory."""
     f = card.figures
     value, bus, rate = f.get("bandwidth_gb_s"), f.get("memory_bus_bits"), f.get("memory_rate_gbps")
     if value and bus and rate:
         yield from _ratio(card, "bandwidth", "bandwidth_gb_s", value, bus * rate / 8, BANDWIDTH_TOLERANCE)
+    elif value and bus:
+        kind = card.memory_type.upper()
+        fastest = next((limit for name, limit in FASTEST_PIN if kind.startswith(name)), None)
+        if fastest and value * 8 / bus > fastest:
+            pin = value * 8 / bus
+            text = f"{value:g} GB/s over {bus:g} bits is {pin:.1f} Gbit/s a pin; {kind} has {fastest:g}"
+            yield Finding("bandwidth", card.id, "bandwidth_gb_s", value, fastest * bus / 8, text)
+    size = f.get("memory_gib")
+    if value and size and value / size > MOST_BANDWIDTH_PER_GIB:
+        text = f"{value:g} GB/s for {size:g} GiB: a decimal point may have slipped"
+        yield Finding("bandwidth", card.id, "bandwidth_gb_s", value, MOST_BANDWIDTH_PER_GIB * size, text)
 
 
 def memory_size(card: LintCard) -> Iterator[Finding]:
@@ -202,6 +258,38 @@ def price_history(prices: Iterable[LintPrice]) -> Iterator[Finding]:
                 yield Finding("price_history", p.gpu_id, figure, p.amount, middle, text)
 
 
+def currency(prices: Iterable[LintPrice]) -> Iterator[Finding]:
+    """A price of Taiwan in yuan: its dollar is written with the character of the yuan."""
+    for p in prices:
+        if p.region == "TW" and p.currency == "CNY" and not p.held:
+            figure = f"{p.condition} {p.currency} {p.observed_on} {p.amount:g}"
+            text = f"{p.amount:g} CNY in Taiwan is most likely {p.amount:g} TWD"
+            yield Finding("currency", p.gpu_id, figure, p.amount, None, text)
+
+
+def rent_share(rents: Iterable[LintRent], purchase_cny: Mapping[str, float]) -> Iterator[Finding]:
+    """A rent that fits neither the price of the card nor its other rents: a year taken for a month."""
+    rows = list(rents)
+    by_card: dict[tuple[str, str], list[float]] = {}
+    for r in rows:
+        by_card.setdefault((r.gpu_id, r.currency), []).append(r.cny_per_gpu_hour)
+    for r in rows:
+        price = purchase_cny.get(r.gpu_id)
+        month = r.cny_per_gpu_hour * HOURS_PER_MONTH
+        figure = f"{r.provider} {r.observed_on} {r.cny_per_gpu_hour:g}"
+        if price and month > RENT_SHARE * price:
+            text = f"{month:,.0f} CNY a month is {month / price:.0%} of the card's {price:,.0f} CNY"
+            yield Finding("rent_share", r.gpu_id, figure, month, RENT_SHARE * price, text)
+            continue
+        others = list(by_card[r.gpu_id, r.currency])
+        others.remove(r.cny_per_gpu_hour)
+        usual = median(others) if len(others) >= NEIGHBOURS else 0.0
+        if usual and not 1 / RENT_FACTOR <= r.cny_per_gpu_hour / usual <= RENT_FACTOR:
+            ratio = r.cny_per_gpu_hour / usual
+            text = f"{r.cny_per_gpu_hour:.3g} CNY an hour is {ratio:.2f} x the usual {usual:.3g}"
+            yield Finding("rent_share", r.gpu_id, figure, r.cny_per_gpu_hour, usual, text)
+
+
 def provenance(
     file: str, rows: Iterable[Mapping[str, Any]], sources: Mapping[str, Mapping[str, Any]], date_field: str
 ) -> Iterator[Finding]:
@@ -235,12 +323,13 @@ def lint_seed(seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> LintReport:
             row["half_rate_fp32_accumulate"],
             row["gpus_per_board"],
             figures.get(row["id"], {}),
+            row["memory_type"],
         )
         for row in seed["gpus.csv"]
     ]
     fields = LintPrice.__dataclass_fields__
     prices = [LintPrice(**{name: row[name] for name in fields}) for row in seed["prices.csv"]]
-    found = [*lint_cards(cards), *price_history(prices)]
+    found = [*lint_cards(cards), *price_history(prices), *currency(prices)]
     sources = {row["id"]: row for row in seed["sources.csv"]}
     dates = {
         "gpus.csv": "",
@@ -255,10 +344,11 @@ def lint_seed(seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> LintReport:
     }
     for file, date_field in dates.items():
         found.extend(provenance(file, seed[file], sources, date_field))
-    return _explain(found, seed["lint_exceptions.csv"])
+    return explain(found, seed["lint_exceptions.csv"])
 
 
-def _explain(found: Iterable[Finding], exceptions: Iterable[Mapping[str, Any]]) -> LintReport:
+def explain(found: Iterable[Finding], exceptions: Iterable[Mapping[str, Any]]) -> LintReport:
+    """Findings parted into those that an exception explains and those that none does."""
     open_exceptions = {(e["rule"], e["gpu_id"], e["figure"]): False for e in exceptions}
     explained: list[Finding] = []
     unexplained: list[Finding] = []
@@ -271,6 +361,27 @@ def _explain(found: Iterable[Finding], exceptions: Iterable[Mapping[str, Any]]) 
         (explained if known else unexplained).append(finding)
     idle = tuple(key for key, used in open_exceptions.items() if not used)
     return LintReport(tuple(unexplained), tuple(explained), idle)
+
+
+def deviations_gone(report: LintReport, cards: Iterable[str]) -> list[Finding]:
+    """Cards known to stand apart from their architecture's rule that suddenly obey it.
+
+    The A10G has half of the rate that its architecture gives; A10 figures in its row break no rule, but the
+    exception that explains the true ones then explains nothing.
+    """
+    known = set(cards)
+    return [
+        Finding(
+            "known_deviation",
+            gpu_id,
+            figure,
+            None,
+            None,
+            f"the card is known to break {rule}; its figures no longer do: those of another card?",
+        )
+        for rule, gpu_id, figure in report.idle_exceptions
+        if gpu_id in known
+    ]
 
 
 def _ratio(

@@ -19,6 +19,8 @@ PER_CARD = "card"
 PER_SERVER = "server-8"
 PER = (PER_CARD, PER_SERVER)
 TAXES = ("included", "excluded", "unknown")
+CONFIRMED = "confirmed"
+"""Quality of a price that a person has confirmed although it is far from the others: no doubt is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Quote:
     quantity: int = 1
     withdrawn: bool = False
     supersedes: str | None = None
+    held: str = ""
     note: str = ""
     first_day: int = field(init=False, compare=False)
     last_day: int = field(init=False, compare=False)

@@ -9,6 +9,7 @@ from statistics import median
 
 from app.catalog.observations import (
     CHANNEL_RANK,
+    CONFIRMED,
     LAUNCH,
     PER_CARD,
     PER_SERVER,
@@ -44,6 +45,8 @@ class _Series:
         for o in reversed(self.market):
             self._days.setdefault(o.currency, []).append(o.day)
             self._amounts.setdefault(o.currency, []).append(o.amount)
+        # One assignment replaces it whole, so that threads may share it.
+        self._stretch: tuple[tuple[str, int, int], list[float]] = (("", 0, 0), [])
 
     def doubt(self, o: PriceObservation, as_of: int) -> str:
         """Why an observation is too far from its card's own history to be used; empty when it is not.
@@ -51,22 +54,31 @@ class _Series:
         The history is what was visible on the day, in the same currency: within a year of the observation
         where that is enough, so that a card that truly became cheap is not held for ever, else all of it.
         """
-        days, amounts = self._days[o.currency], self._amounts[o.currency]
+        if o.quality == CONFIRMED:
+            return ""
+        days = self._days[o.currency]
         visible = bisect_right(days, as_of)
         first = bisect_left(days, o.day - HISTORY_DAYS)
         last = min(visible, bisect_right(days, o.day + HISTORY_DAYS))
         if last - first <= SANITY_MIN_HISTORY:
             first, last = 0, visible
-        others = amounts[first:last]
-        others.remove(o.amount)
+        others = last - first - 1
         if not others:
             return ""
-        ratio = o.amount / median(others)
+        ratio = o.amount / _median_without(self._sorted(o.currency, first, last), o.amount)
         if SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1] and o.per == PER_CARD:
             return "likely_server_price"
-        if len(others) >= SANITY_MIN_HISTORY and not 1 / SANITY_FACTOR <= ratio <= SANITY_FACTOR:
+        if others >= SANITY_MIN_HISTORY and not 1 / SANITY_FACTOR <= ratio <= SANITY_FACTOR:
             return "far_from_history"
         return ""
+
+    def _sorted(self, currency: str, first: int, last: int) -> list[float]:
+        """Amounts of a stretch of the history in order; observations of one day ask for the same stretch."""
+        key = (currency, first, last)
+        kept = self._stretch
+        if kept[0] != key:
+            kept = self._stretch = (key, sorted(self._amounts[currency][first:last]))
+        return kept[1]
 
 
 class CardPrices:
@@ -113,6 +125,12 @@ class CardPrices:
             or self._observed(as_of, rules, condition, PER_CARD, rates)
             or self._launched(as_of, rules, condition, rates)
         )
+
+    def choose_market(
+        self, as_of: date, rules: PriceRules, condition: str, rates: Rates
+    ) -> PriceChoice | None:
+        """What the market pays for one card: neither a quote nor a launch price; None when nobody knows."""
+        return self._observed(as_of, rules, condition, PER_CARD, rates)
 
     def choose_server(
         self, as_of: date, rules: PriceRules, condition: str, rates: Rates
@@ -180,6 +198,7 @@ class CardPrices:
                 and q.per == per
                 and q.first_day <= number <= q.last_day
                 and not q.withdrawn
+                and not q.held
                 and q.id not in self._replaced_quotes
                 and _tax_matches(rules.tax, q.tax)
                 and (use := rates.to_cny(q.currency, date.fromordinal(q.first_day)))
@@ -321,6 +340,17 @@ def choose_price(
     """The price of one card from plain lists, all of them of that card: see `CardPrices.choose`."""
     gpu_id = next((o.gpu_id for o in observations), "") or next((q.gpu_id for q in quotes), "")
     return CardPrices(gpu_id, observations, quotes).choose(as_of, rules, condition, rates, override)
+
+
+def _median_without(ordered: Sequence[float], amount: float) -> float:
+    """Median of an ordered list of at least two from which one amount is taken out."""
+    at = bisect_left(ordered, amount)
+    n = len(ordered) - 1
+
+    def of_rank(rank: int) -> float:
+        return ordered[rank] if rank < at else ordered[rank + 1]
+
+    return (of_rank((n - 1) // 2) + of_rank(n // 2)) / 2
 
 
 def _tax_matches(wanted: str, tax: str) -> bool:

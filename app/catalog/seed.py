@@ -61,6 +61,11 @@ def load_seed(engine: Engine, folder: Path | None = None) -> SeedReport:
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SEED_LOCK})
+        own = _own_figures(connection)
+        for row in by_table[table_of(tables.GpuFigureRow)]:
+            # What the team has corrected stays corrected.
+            if (row["gpu_id"], row["figure"]) in own:
+                row["chosen"] = False
         for table, rows in by_table.items():
             new, changed, same = _write(connection, table, rows)
             inserted, updated, unchanged = inserted + new, updated + changed, unchanged + same
@@ -108,6 +113,14 @@ def _write(connection: Connection, table: Table, rows: list[Row]) -> tuple[int, 
         statement = update(table).where(table.c.id == bindparam("new_id")).values(cells)
         connection.execute(statement, changed)
     return len(new), len(changed), len(rows) - len(new) - len(changed)
+
+
+def _own_figures(connection: Connection) -> set[tuple[str, str]]:
+    """Card and figure of which the team has chosen a value of its own, as the change log says."""
+    figure, log = table_of(tables.GpuFigureRow), table_of(tables.ChangeLogRow)
+    added = select(log.c.row_id).where(log.c.table_name == figure.name, log.c.action == "insert")
+    query = select(figure.c.gpu_id, figure.c.figure).where(figure.c.chosen, figure.c.id.in_(added))
+    return {(r.gpu_id, r.figure) for r in connection.execute(query)}
 
 
 def _retire(connection: Connection, figures: list[Row]) -> int:

@@ -365,6 +365,7 @@ SEED_FILES: tuple[SeedFile, ...] = (
             model_id={"refers_to": "models.jsonl"},
             task={"allowed": BENCHMARK_TASKS, "required": True},
             precision=_one_of("", *FORMATS),
+            model_parameters=POSITIVE,
             batch_per_gpu=POSITIVE,
             sequence_length=POSITIVE,
             image_size=POSITIVE,

@@ -252,6 +252,7 @@ def _benchmarks(connection: Connection, sources: dict[str, Source]) -> tuple[Ben
             note=r.note,
             flag=r.flag,
             own=r.own,
+            model_parameters=r.model_parameters,
         )
         for r in rows
         if r.id not in replaced
@@ -301,6 +302,7 @@ def _cards(connection: Connection, gpus: Iterable[Gpu], sources: dict[str, Sourc
                 tax=r.tax,
                 quantity=r.quantity,
                 withdrawn=r.withdrawn,
+                held=r.held,
                 supersedes=r.supersedes,
                 note=r.note,
             )

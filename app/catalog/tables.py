@@ -186,6 +186,8 @@ class BenchmarkRow(SQLModel, table=True):
     gpu_count: int
     model_id: str = ""
     model_as_written: str = ""
+    model_parameters: float | None = None
+    """Of a model that is none of the presets, where the source states it."""
     task: str
     phase: str = ""
     precision: str = ""
@@ -311,6 +313,8 @@ class QuoteRow(SQLModel, table=True):
     note: str = ""
     supersedes: str | None = None
     withdrawn: bool = False
+    held: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    """Not empty: shown, but drives no choice until someone has confirmed it."""
 
 
 class ComparisonRow(SQLModel, table=True):
@@ -369,3 +373,5 @@ class ChangeLogRow(SQLModel, table=True):
     before: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     after: dict[str, Any] | None = Field(default=None, sa_column=Column(JSON))
     why: str = ""
+    undoes: int | None = Field(default=None, index=True)
+    """Id of the entry that this one takes back."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -32,21 +34,25 @@ def too_large(limit: int) -> AppError:
 
 
 class BodyLimit:
-    """Refuses bodies of more than `limit` bytes with a 413."""
+    """Refuses bodies of more than `limit` bytes with a 413; paths below `larger` have limits of their own."""
 
-    def __init__(self, app: ASGIApp, limit: int, refuse: Refuse) -> None:
+    def __init__(
+        self, app: ASGIApp, limit: int, refuse: Refuse, larger: Mapping[str, int] | None = None
+    ) -> None:
         self.app = app
         self.limit = limit
         self.refuse = refuse
+        self.larger = dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        limit = next((n for path, n in self.larger.items() if scope["path"].startswith(path)), self.limit)
         stated = Headers(scope=scope).get("content-length", "")
         # More than 15 digits is above any limit, and need not become a number.
-        if stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > self.limit):
-            await self.refuse(Request(scope), too_large(self.limit))(scope, receive, send)
+        if stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > limit):
+            await self.refuse(Request(scope), too_large(limit))(scope, receive, send)
             return
         total = 0
         started = False
@@ -56,8 +62,8 @@ class BodyLimit:
             message = await receive()
             if message["type"] == "http.request":
                 total += len(message.get("body", b""))
-                if total > self.limit:
-                    raise BodyTooLarge(self.limit)
+                if total > limit:
+                    raise BodyTooLarge(limit)
             return message
 
         async def send_noted(message: Message) -> None:
@@ -70,4 +76,4 @@ class BodyLimit:
         except BodyTooLarge:
             if started:
                 raise
-            await self.refuse(Request(scope), too_large(self.limit))(scope, receive, send)
+            await self.refuse(Request(scope), too_large(limit))(scope, receive, send)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from app.catalog.keys import SCOPES, create_key, list_keys, revoke_key, verify_key
+from app.catalog.keys import SCOPES, ApiKey, create_key, list_keys, revoke_key, verify_key
 
-__all__ = ["SCOPES", "allows", "create_key", "list_keys", "revoke_key"]
+__all__ = ["SCOPES", "ApiKey", "allows", "create_key", "find_key", "list_keys", "revoke_key"]
 
 
 def allows(engine: Engine, secret: str | None, scope: str) -> bool:
@@ -15,3 +15,8 @@ def allows(engine: Engine, secret: str | None, scope: str) -> bool:
         return False
     key = verify_key(engine, secret)
     return key is not None and key.allows(scope)
+
+
+def find_key(engine: Engine, secret: str | None) -> ApiKey | None:
+    """The key behind a secret; None when none was sent, or it is unknown or revoked."""
+    return verify_key(engine, secret) if secret else None

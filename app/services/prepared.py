@@ -26,7 +26,9 @@ def prepared(snapshot: Snapshot) -> Prepared:
     """The core's view of a snapshot. Two are kept: the current one, and one that is just being replaced."""
     return Prepared(
         table=GpuTable.from_gpus(snapshot.gpus),
-        benchmarks=BenchmarkIndex(snapshot.benchmarks),
+        benchmarks=BenchmarkIndex(
+            snapshot.benchmarks, {key: preset.architecture for key, preset in snapshot.models.items()}
+        ),
     )
 
 

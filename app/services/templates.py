@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from app.services.data_templates import DATA_TEMPLATES
+from app.services.speed_templates import SPEED_TEMPLATES
+
 
 def N_(text: str) -> str:
     """Mark a text for extraction; it is translated where it is said."""
@@ -279,3 +282,5 @@ TEMPLATES: dict[str, str] = {
     "work_required_by_deadline": N_("A deadline needs the amount of work."),
     "budget_not_converted": N_("The budget must be in yuan here."),
 }
+TEMPLATES |= DATA_TEMPLATES
+TEMPLATES |= SPEED_TEMPLATES

@@ -32,6 +32,7 @@ OPERATIONS = {
     "benchmarks",
     "rates",
     "sources",
+    "accuracy",
     "create_comparison",
     "read_comparison",
     "comparison_changes",

@@ -1,0 +1,1 @@
+"""Reading what people send: tables in many spellings, checked row by row."""

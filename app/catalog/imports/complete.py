@@ -1,0 +1,233 @@
+"""From typed cells to rows of the tables: what one kind of file needs beside its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any
+
+from app.catalog import tables
+from app.catalog.imports.columns import DIMENSIONS, KINDS, ImportKind
+from app.catalog.imports.references import References
+from app.catalog.imports.rows import Parsed, Row
+from app.catalog.imports.values import DOLLAR, CellFault, Money
+from app.catalog.seed_read import natural_id
+from app.catalog.seed_spec import FIGURE_UNITS, SeedFile
+
+Rows = dict[type[Any], list[Row]]
+HOURS: Mapping[str, float] = {"hour": 1.0, "day": 24.0, "month": 730.0, "year": 8760.0}
+
+
+class Incomplete(ValueError):
+    """A row lacks something or contradicts itself: the field and the fault."""
+
+    def __init__(self, name: str, code: str, **params: Any) -> None:
+        super().__init__(code)
+        self.name = name
+        self.code = code
+        self.params = params
+
+
+class Completer:
+    """Makes table rows of one kind; the default source is that of the whole import."""
+
+    def __init__(
+        self, kind: ImportKind, references: References, source: str, source_url: str, today: date
+    ) -> None:
+        self.kind = kind
+        self.references = references
+        self.source = source
+        self.source_url = source_url
+        self.today = today
+
+    def rows(self, parsed: Parsed) -> Rows:
+        """Rows by table.
+
+        Errors
+        ------
+        Incomplete with the field at fault.
+        """
+        return _MAKERS[self.kind.name](self, parsed)
+
+    def take_source(self, given: Row) -> str:
+        """Id of the source of a row; taken out of the values."""
+        text, url = given.pop("source", ""), given.pop("source_url", "")
+        if not text and not url:
+            text, url = self.source, self.source_url
+        try:
+            return self.references.source(text, url, self.kind.source_kind)
+        except CellFault as fault:
+            raise Incomplete(
+                "source" if fault.code == "source_missing" else "source_url", fault.code
+            ) from fault
+
+
+def finish(spec: SeedFile, given: Row) -> Row:
+    """A whole row of a table: defaults, the checks of its file, its id."""
+    row = dict(spec.fixed)
+    for name, column in spec.columns.items():
+        row[name] = given.get(name, None if column.nullable else column.default)
+    row |= {name: value for name, value in given.items() if name not in row}
+    if spec.check:
+        for name, code, params in spec.check(row):
+            raise Incomplete(name, code, **params)
+    if spec.key:
+        row["id"] = natural_id(spec, row)
+    return row
+
+
+def take_money(given: Row, name: str, default: str = "") -> float:
+    """The amount of a cell; its currency and that of the row must agree, and one must be there."""
+    money: Money = given.pop(name)
+    stated = given.get("currency", "")
+    found = money.currency
+    if found == DOLLAR:
+        if stated and stated not in ("USD", "TWD", "HKD", "SGD", "CAD", "AUD"):
+            raise Incomplete(name, "currency_conflict", currency=stated)
+        if not stated:
+            raise Incomplete(name, "ambiguous_currency")
+        found = stated
+    # ¥ is written for yen too.
+    if found and stated and found != stated and not (found == "CNY" and stated == "JPY"):
+        raise Incomplete(name, "currency_conflict", currency=stated)
+    given["currency"] = stated or found or default
+    if not given["currency"]:
+        raise Incomplete("currency", "currency_missing")
+    return money.amount
+
+
+def _as_written(parsed: Parsed, name: str, gpu_id: str) -> str:
+    cell = parsed.record.cells.get(name)
+    text = str(cell[1]).strip()[:200] if cell else ""
+    return "" if text == gpu_id else text
+
+
+def _price(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    given["amount"] = take_money(given, "amount")
+    given["source_id"] = maker.take_source(given)
+    given.setdefault("name_as_written", _as_written(parsed, "gpu_id", given["gpu_id"]))
+    channel = given.get("channel", "").casefold()
+    given.setdefault("channel_kind", maker.references.channel_kinds.get(channel, "asking"))
+    return {tables.PriceRow: [finish(_spec(maker.kind), given)]}
+
+
+def _rental(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    count = given.setdefault("gpu_count", 1)
+    stated = [name for name in ("per_hour", "per_gpu_hour", "amount") if name in given]
+    if not stated:
+        raise Incomplete("per_hour", "required")
+    found = {name: take_money(given, name) for name in stated}
+    if "amount" in found:
+        period = given.pop("period", "")
+        if not period:
+            raise Incomplete("period", "required")
+        found.setdefault("per_hour", found.pop("amount") / HOURS[period])
+    given.pop("period", None)
+    given["per_hour"] = found.get("per_hour", found.get("per_gpu_hour", 0.0) * count)
+    given["per_gpu_hour"] = found.get("per_gpu_hour", given["per_hour"] / count)
+    given["source_id"] = maker.take_source(given)
+    given.setdefault("name_as_written", _as_written(parsed, "gpu_id", given["gpu_id"]))
+    return {tables.RentalRow: [finish(_spec(maker.kind), given)]}
+
+
+def _rate(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    if given["base"] == given["quote"]:
+        raise Incomplete("quote", "same_currency")
+    given["source_id"] = maker.take_source(given)
+    return {tables.ExchangeRateRow: [finish(_spec(maker.kind), given)]}
+
+
+def _figure(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    given.setdefault("unit", FIGURE_UNITS.get(given["figure"], ""))
+    given["source_id"] = maker.take_source(given)
+    return {tables.GpuFigureRow: [finish(_spec(maker.kind), given)]}
+
+
+def _gpu(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    as_of, basis = given.pop("as_of"), given.pop("basis", "exact")
+    formula, note = given.pop("formula", ""), given.get("note", "")
+    figures = {name: given.pop(name) for name in FIGURE_UNITS if name in given}
+    source_id = maker.take_source(given)
+    card = given
+    if given["id"] not in maker.references.gpu_ids:
+        for name in ("name", "vendor"):
+            if name not in given:
+                raise Incomplete(name, "required")
+        if "memory_gib" not in figures:
+            raise Incomplete("memory_gib", "required")
+        card = finish(_spec(maker.kind), given | {"source_id": source_id})
+        maker.references.gpu_ids.add(given["id"])
+        maker.references.gpus.add([(given["id"], given["id"])])
+    spec = _spec(KINDS["figures"])
+    rows = []
+    for name, value in figures.items():
+        figure = {
+            "gpu_id": given["id"],
+            "figure": name,
+            "value": value,
+            "unit": FIGURE_UNITS[name],
+            "basis": basis,
+            "source_id": source_id,
+            "as_of": as_of,
+            "formula": formula,
+            "note": note,
+        }
+        rows.append(finish(spec, figure))
+    return {tables.GpuRow: [card], tables.GpuFigureRow: rows}
+
+
+def _benchmark(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    given.setdefault("gpu_count", 1)
+    written = given.get("model_as_written", "")
+    if not written and "model_id" not in given:
+        raise Incomplete("model_id", "required")
+    if not written:
+        cell = parsed.record.cells["model_id"]
+        given["model_as_written"] = str(cell[1]).strip()
+    units = maker.references.benchmark_units
+    if units and given["unit"] not in units:
+        raise Incomplete("unit", "unknown_value", value=given["unit"], allowed=sorted(units))
+    own = given.pop("own", False)
+    given["source_id"] = maker.take_source(given)
+    return {tables.BenchmarkRow: [finish(_spec(maker.kind), given) | {"own": own}]}
+
+
+def _model(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    architecture = dict(given.pop("architecture", {}))
+    architecture |= {name: given.pop(name) for name in DIMENSIONS if name in given}
+    given["architecture"] = architecture
+    given.setdefault("active_parameters", given["parameters"])
+    given["source_id"] = maker.take_source(given)
+    published = given.get("published_source_id")
+    if published and published not in maker.references.sources:
+        raise Incomplete("published_source_id", "unknown_source", value=published)
+    return {tables.ModelRow: [finish(_spec(maker.kind), given)]}
+
+
+def _spec(kind: ImportKind) -> SeedFile:
+    if kind.spec is None:
+        raise LookupError(f"{kind.name} has no table of its own rules")
+    return kind.spec
+
+
+_MAKERS: dict[str, Callable[[Completer, Parsed], Rows]] = {
+    "prices": _price,
+    "rentals": _rental,
+    "rates": _rate,
+    "gpus": _gpu,
+    "figures": _figure,
+    "benchmarks": _benchmark,
+    "models": _model,
+}
+
+
+def register(kind: str, maker: Callable[[Completer, Parsed], Rows]) -> None:
+    """Add the maker of a kind that lives in a module of its own."""
+    _MAKERS[kind] = maker

@@ -1,0 +1,238 @@
+"""Rows that can be read but are most likely wrong: held back until a person confirms them.
+
+The history of a card judges its new observations, as stored alone and together with the file, so that neither
+one slip in a good file nor a whole file in the wrong unit gets through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from statistics import median
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from app.catalog import tables
+from app.catalog.imports.complete import Rows
+from app.catalog.imports.references import day_of, read_rates
+from app.catalog.lint import HOURS_PER_MONTH, RENT_FACTOR, RENT_SHARE, Finding, LintCard
+from app.catalog.lint_catalog import unexplained
+from app.catalog.observations import LAUNCH, PER_CARD, UNDATED
+from app.catalog.prices import HISTORY_DAYS, SANITY_FACTOR, SANITY_MIN_HISTORY, SERVER_RATIO
+from app.catalog.rates import HOME
+from app.catalog.versions import table_of
+
+Row = dict[str, Any]
+RATE_CHANGE = 0.20
+REGION_OF_TAIWAN = "TW"
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What speaks against a row."""
+
+    field: str
+    code: str
+    params: Mapping[str, Any]
+
+
+class _History:
+    """Amounts of one series by day; the usual amount near a month, worked out once for each month."""
+
+    def __init__(self, points: Iterable[tuple[int, float]]) -> None:
+        self.points = sorted(points)
+        self._usual: dict[int, tuple[int, float]] = {}
+
+    def usual(self, day: int) -> tuple[int, float]:
+        """How many amounts there are within a year of the month of a day (else in all), and their median."""
+        month = day // 30
+        if month not in self._usual:
+            low, high = month * 30 - HISTORY_DAYS, month * 30 + 30 + HISTORY_DAYS
+            near = [amount for at, amount in self.points if low <= at <= high]
+            if len(near) <= SANITY_MIN_HISTORY:
+                near = [amount for _, amount in self.points]
+            self._usual[month] = (len(near), median(near) if near else 0.0)
+        return self._usual[month]
+
+
+def doubts_of(connection: Connection, kind: str, rows: Sequence[Rows]) -> dict[int, Doubt]:
+    """Doubts by position of the row; rows that are stored already are not doubted again."""
+    if kind == "prices":
+        return _prices(connection, [r[tables.PriceRow][0] for r in rows])
+    if kind == "rentals":
+        return _rentals(connection, [r[tables.RentalRow][0] for r in rows])
+    if kind == "rates":
+        return _rates(connection, [r[tables.ExchangeRateRow][0] for r in rows])
+    if kind in ("gpus", "figures"):
+        return _cards(connection, rows)
+    return {}
+
+
+def _prices(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
+    table = table_of(tables.PriceRow)
+    cards = sorted({row["gpu_id"] for row in rows})
+    stored: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    known: set[str] = set()
+    for r in _of_cards(connection, table, cards):
+        known.add(r.id)
+        if not r.held and r.channel_kind != LAUNCH and day_of(r.observed_on) != UNDATED:
+            stored.setdefault(_price_key(r._mapping), []).append((day_of(r.observed_on), r.amount))
+    new = [(at, row) for at, row in enumerate(rows) if row["id"] not in known and not row.get("held")]
+    sent: dict[tuple[str, ...], list[tuple[int, float]]] = {}
+    for _, row in new:
+        sent.setdefault(_price_key(row), []).append((day_of(row["observed_on"]), row["amount"]))
+    before = {key: _History(points) for key, points in stored.items()}
+    together = {key: _History([*stored.get(key, ()), *points]) for key, points in sent.items()}
+    found: dict[int, Doubt] = {}
+    for at, row in new:
+        if row["channel_kind"] == LAUNCH:
+            continue
+        if row["region"] == REGION_OF_TAIWAN and row["currency"] == HOME:
+            found[at] = Doubt("currency", "likely_twd", {"amount_stated": row["amount"]})
+            continue
+        key, day = _price_key(row), day_of(row["observed_on"])
+        histories = [(before.get(key), 0), (together[key], 1)]
+        for history, own in histories:
+            if history is None:
+                continue
+            count, usual = history.usual(day)
+            doubt = _doubt_of_price(row, count - own, usual)
+            if doubt:
+                found[at] = doubt
+                break
+    return found
+
+
+def _price_key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return (row["gpu_id"], row["condition"], row["currency"], row["per"])
+
+
+def _doubt_of_price(row: Row, others: int, usual: float) -> Doubt | None:
+    if others < 1 or usual <= 0:
+        return None
+    ratio = row["amount"] / usual
+    params = {"ratio": round(ratio, 2), "usual": round(usual, 2)}
+    if SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1] and row["per"] == PER_CARD:
+        return Doubt("amount", "likely_server_price", params)
+    if others >= SANITY_MIN_HISTORY and not 1 / SANITY_FACTOR <= ratio <= SANITY_FACTOR:
+        return Doubt("amount", "far_from_history", params)
+    return None
+
+
+def _rentals(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
+    table = table_of(tables.RentalRow)
+    cards = sorted({row["gpu_id"] for row in rows})
+    known: set[str] = set()
+    stored: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for r in _of_cards(connection, table, cards):
+        known.add(r.id)
+        if not r.held:
+            stored.setdefault((r.gpu_id, r.currency), []).append((day_of(r.observed_on), r.per_gpu_hour))
+    histories = {key: _History(points) for key, points in stored.items()}
+    bought = _usual_purchase(connection, cards)
+    rates = read_rates(connection)
+    found: dict[int, Doubt] = {}
+    for at, row in enumerate(rows):
+        if row["id"] in known or row.get("held"):
+            continue
+        day = day_of(row["observed_on"])
+        use = rates.to_cny(row["currency"], date.fromordinal(day)) if day else None
+        price = bought.get(row["gpu_id"])
+        if use and price:
+            share = row["per_gpu_hour"] * HOURS_PER_MONTH * use.rate / price
+            if share > RENT_SHARE:
+                found[at] = Doubt("per_gpu_hour", "likely_yearly_rent", {"share_percent": round(share * 100)})
+                continue
+        history = histories.get((row["gpu_id"], row["currency"]))
+        if history:
+            count, usual = history.usual(day)
+            ratio = row["per_gpu_hour"] / usual if usual else 1.0
+            if count >= SANITY_MIN_HISTORY and not 1 / RENT_FACTOR <= ratio <= RENT_FACTOR:
+                params = {"ratio": round(ratio, 2), "usual": round(usual, 3)}
+                found[at] = Doubt("per_gpu_hour", "far_from_history", params)
+    return found
+
+
+def _usual_purchase(connection: Connection, cards: Sequence[str]) -> dict[str, float]:
+    """Median of the yuan prices of a new card: good enough to tell a year's rent from a month's."""
+    amounts: dict[str, list[float]] = {}
+    for r in _of_cards(connection, table_of(tables.PriceRow), cards):
+        if r.condition == "new" and r.currency == HOME and r.per == PER_CARD and not r.held:
+            amounts.setdefault(r.gpu_id, []).append(r.amount)
+    return {gpu_id: median(found) for gpu_id, found in amounts.items()}
+
+
+def _rates(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
+    rates = read_rates(connection)
+    known = {rate.id: rate.rate for rate in rates.rows}
+    last: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for rate in rates.rows:
+        last.setdefault((rate.base, rate.quote), []).append((day_of(rate.observed_on), rate.rate))
+    found: dict[int, Doubt] = {}
+    for at, row in enumerate(rows):
+        series = last.get((row["base"], row["quote"]))
+        if series is None or known.get(row["id"]) == row["rate"]:
+            continue
+        day = day_of(row["observed_on"])
+        _, usual = min(series, key=lambda point: abs(point[0] - day))
+        if abs(row["rate"] / usual - 1) > RATE_CHANGE:
+            params = {"ratio": round(row["rate"] / usual, 3), "usual": usual}
+            found[at] = Doubt("rate", "far_from_history", params)
+    return found
+
+
+def _cards(connection: Connection, rows: Sequence[Rows]) -> dict[int, Doubt]:
+    """What the lint rules say of the cards as they would be, beyond what they say of them now."""
+    figures = table_of(tables.GpuFigureRow)
+    touched = {f["gpu_id"] for r in rows for f in r.get(tables.GpuFigureRow, ())}
+    facts: dict[str, Row] = {
+        r.id: dict(r._mapping) for r in connection.execute(select(table_of(tables.GpuRow))) if r.id in touched
+    }
+    now: dict[str, dict[str, float]] = {}
+    for r in _of_cards(connection, figures, sorted(touched)):
+        if r.chosen:
+            now.setdefault(r.gpu_id, {})[r.figure] = r.value
+    then = {gpu_id: dict(now.get(gpu_id, {})) for gpu_id in touched}
+    where: dict[tuple[str, str], int] = {}
+    first: dict[str, int] = {}
+    for at, made in enumerate(rows):
+        for card in made.get(tables.GpuRow, ()):
+            facts[card["id"]] = facts.get(card["id"], {}) | card
+        for figure in made.get(tables.GpuFigureRow, ()):
+            if figure.get("chosen", True):
+                then[figure["gpu_id"]][figure["figure"]] = figure["value"]
+            where[figure["gpu_id"], figure["figure"]] = at
+            first.setdefault(figure["gpu_id"], at)
+    before = {str(f) for f in _lint(facts, now, touched)}
+    found: dict[int, Doubt] = {}
+    for finding in _lint(facts, then, touched):
+        if str(finding) not in before and finding.gpu_id in first:
+            at = where.get((finding.gpu_id, finding.figure), first[finding.gpu_id])
+            params = {"rule": finding.rule, "figure": finding.figure, "said": finding.text}
+            found.setdefault(at, Doubt(finding.figure, "lint", params))
+    return found
+
+
+def _lint(
+    facts: Mapping[str, Row], figures: Mapping[str, Mapping[str, float]], touched: Iterable[str]
+) -> list[Finding]:
+    cards = [
+        LintCard(
+            gpu_id,
+            facts[gpu_id].get("architecture", ""),
+            facts[gpu_id].get("half_rate_fp32_accumulate", False),
+            facts[gpu_id].get("gpus_per_board", 1),
+            figures.get(gpu_id, {}),
+            facts[gpu_id].get("memory_type", ""),
+        )
+        for gpu_id in sorted(touched)
+        if gpu_id in facts
+    ]
+    return unexplained(cards)
+
+
+def _of_cards(connection: Connection, table: Any, cards: Sequence[str]) -> Iterable[Any]:
+    for at in range(0, len(cards), 500):
+        yield from connection.execute(select(table).where(table.c.gpu_id.in_(cards[at : at + 500])))

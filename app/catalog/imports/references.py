@@ -1,0 +1,149 @@
+"""What imported rows refer to: cards, models, sources, channels, rates."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from app.catalog import tables
+from app.catalog.dates import effective_date
+from app.catalog.imports.values import CellFault
+from app.catalog.names import normalise_name
+from app.catalog.presets import Alias, NameIndex
+from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.versions import table_of
+from app.core.faults import InputFault
+
+_WEB = ("https://", "http://")
+
+
+@dataclass(slots=True)
+class References:
+    """Read once for an import; grows by the sources and cards that the import brings."""
+
+    gpus: NameIndex
+    models: NameIndex
+    gpu_ids: set[str]
+    model_ids: set[str]
+    names_of_gpus: Mapping[str, str]
+    """Normalised name or alias -> id, the ambiguous ones left out."""
+    sources: dict[str, dict[str, str]]
+    by_url: dict[str, str]
+    by_title: dict[str, str]
+    channel_kinds: Mapping[str, str]
+    benchmark_units: frozenset[str]
+    new_sources: dict[str, dict[str, Any]] = field(default_factory=dict)
+    memory_gib: Mapping[str, float] = field(default_factory=dict)
+    """Of the cards, where whoever asks has read it."""
+
+    @classmethod
+    def read(cls, connection: Connection) -> References:
+        """The names of the catalogue as they are now."""
+        gpu, model, alias, source, price, benchmark = (
+            table_of(row)
+            for row in (
+                tables.GpuRow,
+                tables.ModelRow,
+                tables.AliasRow,
+                tables.SourceRow,
+                tables.PriceRow,
+                tables.BenchmarkRow,
+            )
+        )
+        cards = connection.execute(select(gpu.c.id, gpu.c.name)).all()
+        presets = connection.execute(select(model.c.id, model.c.name, model.c.hf_repo)).all()
+        aliases = [
+            Alias(r.kind, r.name, r.target_id, tuple(c for c in r.candidates.split("|") if c))
+            for r in connection.execute(select(alias))
+        ]
+        gpus, models = NameIndex("unknown_gpu"), NameIndex("unknown_model")
+        gpus.add((r.id, r.id) for r in cards)
+        gpus.add_aliases(aliases, "gpu")
+        gpus.add((r.name, r.id) for r in cards)
+        models.add((r.id, r.id) for r in presets)
+        models.add_aliases(aliases, "model")
+        models.add((r.hf_repo, r.id) for r in presets)
+        models.add((r.name, r.id) for r in presets)
+        names = {normalise_name(r.name): r.id for r in cards}
+        names |= {normalise_name(a.name): a.target_id for a in aliases if a.kind == "gpu" and a.target_id}
+        names |= {normalise_name(r.id): r.id for r in cards}
+        rows = connection.execute(select(source.c.id, source.c.url, source.c.title)).all()
+        channels = connection.execute(select(price.c.channel, price.c.channel_kind).distinct()).all()
+        return cls(
+            gpus,
+            models,
+            {r.id for r in cards},
+            {r.id for r in presets},
+            names,
+            {r.id: {"url": r.url, "title": r.title} for r in rows},
+            {r.url: r.id for r in rows if r.url},
+            {normalise_name(r.title): r.id for r in rows},
+            {normalise_name(r.channel): r.channel_kind for r in channels if r.channel_kind != "launch"},
+            frozenset(connection.execute(select(benchmark.c.unit).distinct()).scalars()),
+        )
+
+    def gpu(self, text: str) -> str:
+        """Id of a card; a name that is unknown or means several is a fault of the cell."""
+        return _resolve(self.gpus, text)
+
+    def model(self, text: str) -> str:
+        """Id of a model preset, in the same way."""
+        return _resolve(self.models, text)
+
+    def source(self, text: str, url: str, kind: str) -> str:
+        """Id of a source by id, address or title; one that is not there yet is added.
+
+        Errors
+        ------
+        CellFault when nothing is stated: no figure gets in without a source.
+        """
+        if text.startswith(_WEB) and not url:
+            text, url = "", text
+        if url and not url.startswith(_WEB):
+            raise CellFault("not_an_address")
+        if text in self.sources and (not url or self.sources[text]["url"] == url):
+            return text
+        if url in self.by_url:
+            return self.by_url[url]
+        if not text and not url:
+            raise CellFault("source_missing")
+        title = text or url.removeprefix("https://").removeprefix("http://")
+        if not url and normalise_name(title) in self.by_title:
+            return self.by_title[normalise_name(title)]
+        new_id = "own-" + hashlib.sha256(f"{title}\x1f{url}".encode()).hexdigest()[:12]
+        row = {"id": new_id, "url": url, "title": title, "kind": kind}
+        self.new_sources[new_id] = row
+        self.sources[new_id] = {"url": url, "title": title}
+        if url:
+            self.by_url[url] = new_id
+        else:
+            self.by_title[normalise_name(title)] = new_id
+        return new_id
+
+
+def read_rates(connection: Connection) -> Rates:
+    """All exchange rates."""
+    table = table_of(tables.ExchangeRateRow)
+    return Rates(
+        ExchangeRate(r.base, r.quote, r.rate, r.observed_on, r.kind, r.source_id, r.id)
+        for r in connection.execute(select(table))
+    )
+
+
+def day_of(text: str) -> int:
+    """Number of the day that an observation counts from; 0 when it is undated."""
+    found: date | None = effective_date(text)
+    return found.toordinal() if found else 0
+
+
+def _resolve(index: NameIndex, text: str) -> str:
+    try:
+        return index.resolve(text, "")
+    except InputFault as fault:
+        error = fault.errors[0]
+        raise CellFault(error.code, **error.params) from fault

@@ -1,0 +1,254 @@
+"""One table into typed rows: every cell is read, every fault named by line, column, value and code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from app.catalog.dates import effective_date
+from app.catalog.imports import values
+from app.catalog.imports.columns import ALLOWED, ImportColumn, ImportKind
+from app.catalog.imports.faults import MAX_KEPT, RowFault
+from app.catalog.imports.headers import Header, HeaderCell
+from app.catalog.imports.references import References
+from app.catalog.imports.values import CellFault, Money, is_empty, shown
+from app.catalog.names import normalise_name, normalise_region
+from app.catalog.seed_spec import Column
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row as it was sent: its line, and its cells by field with the header each stands under."""
+
+    line: int
+    cells: Mapping[str, tuple[HeaderCell, Any]]
+
+
+@dataclass(slots=True)
+class Parsed:
+    """One row with typed values; a field that was not given is not there."""
+
+    record: Record
+    values: Row
+    confirmed: bool = False
+
+    @property
+    def line(self) -> int:
+        """Line of the file, or index of the item."""
+        return self.record.line
+
+
+class Faults:
+    """What was found so far; the first thousand are kept, all are counted."""
+
+    def __init__(self) -> None:
+        self.kept: list[RowFault] = []
+        self.total = 0
+
+    def add(
+        self, record: Record | None, name: str, code: str, confirmable: bool = False, **params: Any
+    ) -> None:
+        """Note a fault of one field of a record, or of the file."""
+        self.total += 1
+        if len(self.kept) >= MAX_KEPT:
+            return
+        cell = record.cells.get(name) if record else None
+        header = cell[0].text if cell else name
+        value = shown(cell[1]) if cell and cell[1] is not None else ""
+        line = record.line if record else 0
+        self.kept.append(RowFault(line, header, name, value, code, params, confirmable))
+
+
+class RowReader:
+    """Reads the records of one kind."""
+
+    def __init__(self, kind: ImportKind, references: References, today: date, faults: Faults) -> None:
+        self.kind = kind
+        self.references = references
+        self.today = today
+        self.faults = faults
+        self._names: dict[tuple[str, str], str | CellFault] = {}
+        self._words: dict[str, dict[str, str]] = {}
+
+    def read(self, record: Record) -> Parsed | None:
+        """Typed values of a record; None when one of its cells is at fault."""
+        before = self.faults.total
+        found: Row = {}
+        for column in self.kind.columns:
+            cell = record.cells.get(column.field)
+            if cell is None or is_empty(cell[1]):
+                if column.required:
+                    self.faults.add(record, column.field, "required")
+                continue
+            try:
+                found[column.field] = self._cell(column, *cell)
+            except CellFault as fault:
+                params = {"value": shown(cell[1])} | fault.params
+                self.faults.add(record, column.field, fault.code, **params)
+        if self.faults.total != before:
+            return None
+        return Parsed(record, found, bool(found.pop("confirm", False)))
+
+    def _cell(self, column: ImportColumn, header: HeaderCell, value: Any) -> Any:
+        if column.reader == "money":
+            return _money(header, value)
+        if column.reader in ("gpu", "model"):
+            return self._name(column.reader, values.text_of(value, 200))
+        if column.reader == "date":
+            return self._date(column, value)
+        if column.reader == "word":
+            return self._word(column, value)
+        parsed = _READERS[column.reader](value)
+        rule = self.kind.spec.columns.get(column.field) if self.kind.spec else None
+        if rule is not None:
+            check_cell(rule, parsed)
+        return parsed
+
+    def _name(self, kind: str, text: str) -> str:
+        found = self._names.get((kind, text))
+        if found is None:
+            look_up = self.references.gpu if kind == "gpu" else self.references.model
+            try:
+                found = look_up(text)
+            except CellFault as fault:
+                found = fault
+            self._names[kind, text] = found
+        if isinstance(found, CellFault):
+            raise found
+        return found
+
+    def _word(self, column: ImportColumn, value: Any) -> str:
+        allowed = ALLOWED[column.field]
+        known = self._words.get(column.field)
+        if known is None:
+            spellings = {**{word: word for word in allowed}, **column.words}
+            if column.field == "tax":
+                spellings |= {"true": "included", "是": "included", "false": "excluded", "否": "excluded"}
+            known = self._words[column.field] = {normalise_name(w): meant for w, meant in spellings.items()}
+        text = str(value).lower() if isinstance(value, bool) else values.text_of(value, 200)
+        meant = known.get(normalise_name(text))
+        if meant is None:
+            raise CellFault("unknown_value", allowed=list(allowed))
+        return meant
+
+    def _date(self, column: ImportColumn, value: Any) -> str:
+        text = values.date_of(value)
+        counted_from = effective_date(text)
+        # A month counts from its last day and may still be running; a day that has not come is a slip.
+        started = date.fromisoformat(f"{text}-01-01"[:10]) if len(text) < 10 else counted_from
+        if started is not None and started > self.today and column.field != "launch_date":
+            raise CellFault("in_future", day=self.today.isoformat())
+        return text
+
+
+def records_of_table(header: Header, lines: Sequence[int], rows: Sequence[Sequence[Any]]) -> list[Record]:
+    """Records below a header row; rows that are wholly blank are left out."""
+    found = []
+    for line, row in zip(lines[header.row + 1 :], rows[header.row + 1 :], strict=True):
+        cells = {c.column.field: (c, row[c.at]) for c in header.cells if c.at < len(row)}
+        if any(not is_empty(value) for _, value in cells.values()):
+            found.append(Record(line, cells))
+    return found
+
+
+def records_of_objects(
+    kind: ImportKind, items: Iterable[Any], faults: Faults, *, strict: bool
+) -> list[Record]:
+    """Records of JSON objects; with `strict` a key that means nothing is a fault."""
+    from app.catalog.imports.headers import read_header
+
+    found = []
+    headers: dict[str, HeaderCell | None] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            faults.add(Record(index, {}), "", "not_an_object")
+            continue
+        cells: dict[str, tuple[HeaderCell, Any]] = {}
+        record = Record(index, cells)
+        for key, value in _flat(item).items():
+            if key not in headers:
+                headers[key] = next(iter(read_header([key], kind).cells), None)
+            cell = headers[key]
+            if cell is None or cell.column.field in cells:
+                if strict:
+                    faults.add(
+                        record, key[:80], "unknown_field" if cell is None else "named_twice", value=key[:80]
+                    )
+                continue
+            cells[cell.column.field] = (cell, value)
+        found.append(record)
+    return found
+
+
+def check_cell(rule: Column, value: Any) -> None:
+    """Refuse a value that the table does not take: not allowed, of another form, or out of range."""
+    if rule.kind == "text" and isinstance(value, str):
+        if rule.allowed and value not in rule.allowed:
+            raise CellFault("unknown_value", allowed=[w for w in rule.allowed if w])
+        if rule.pattern and not re.fullmatch(rule.pattern, value):
+            raise CellFault("not_valid")
+    if rule.kind in ("number", "integer") and isinstance(value, (int, float)):
+        if rule.low is not None and value < rule.low:
+            raise CellFault("too_small", limit=rule.low)
+        if rule.high is not None and value > rule.high:
+            raise CellFault("too_large", limit=rule.high)
+
+
+def _flat(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with its source's parts beside the others: {"source": {"title", "url"}} is usual."""
+    flat = {str(key): value for key, value in item.items() if value is not None}
+    source = flat.get("source")
+    if isinstance(source, Mapping):
+        flat["source"] = source.get("id") or source.get("title") or ""
+        if source.get("url"):
+            flat["source_url"] = source["url"]
+    return flat
+
+
+def _money(header: HeaderCell, value: Any) -> Money:
+    money = values.money_of(value)
+    # 1.2万 under 价格(万元) means 12,000, not 120 million.
+    scaled = header.scale != 1 and not (isinstance(value, str) and re.search("[万萬wW]", value))
+    amount = money.amount * header.scale if scaled else money.amount
+    if not 1e-6 <= amount <= 1e12:
+        raise CellFault("out_of_range", low=1e-6, high=1e12)
+    return Money(amount, money.currency or header.currency)
+
+
+def _region(value: Any) -> str:
+    region = normalise_region(values.text_of(value, 200))
+    if region is None:
+        raise CellFault("unknown_region")
+    return region
+
+
+def _json_object(value: Any) -> dict[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(values.unguard(value))
+        except (ValueError, RecursionError) as error:
+            raise CellFault("not_json") from error
+    if not isinstance(value, dict):
+        raise CellFault("not_an_object")
+    return value
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "text": values.text_of,
+    "number": values.number_of,
+    "count": values.count_of,
+    "integer": values.integer_of,
+    "currency": values.currency_of,
+    "boolean": values.boolean_of,
+    "fraction": values.fraction_of,
+    "days": values.days_of,
+    "months": values.months_of,
+    "region": _region,
+    "json": _json_object,
+}

@@ -1,0 +1,94 @@
+"""English source texts of what imports, quotes and the state of the data say, by code."""
+
+from __future__ import annotations
+
+
+def N_(text: str) -> str:
+    """Mark a text for extraction; it is translated where it is said."""
+    return text
+
+
+DATA_TEMPLATES: dict[str, str] = {
+    # Files
+    "file_missing": N_("There is no file {value}."),
+    "file_empty": N_("The file is empty."),
+    "file_too_large": N_("The file is larger than {limit} bytes."),
+    "file_takes_too_long": N_("Reading the file takes too long; send it in parts."),
+    "old_excel": N_("This is a workbook of the old kind (.xls); save it as .xlsx or CSV."),
+    "bad_workbook": N_("This is no workbook that can be read."),
+    "zip_bomb": N_("The file would unpack to far more than it is."),
+    "not_text": N_("This is neither text nor a workbook."),
+    "bad_csv": N_("Line {line} is not readable as CSV."),
+    "too_many_rows": N_("The table has more than {limit} rows; send it in parts."),
+    "too_many_columns": N_("The table has more than {limit} columns."),
+    "no_header_row": N_("No row names the columns; expected are {known}."),
+    "column_twice": N_("Two columns mean the same: {value}."),
+    "unknown_kind": N_("{value} cannot be imported; known are {known}."),
+    "no_catalog": N_("{value} holds no exported catalogue."),
+    "export_target": N_("The folder {value} holds other files; name an empty one."),
+    "columns_differ": N_("The columns are not those of this table: {value}."),
+    "cells": N_("The row has {found} cells, another number than the header."),
+    # Cells
+    "unknown_reference": N_("{value} is not in the catalogue."),
+    "unknown_source": N_("{value} is no source of the catalogue."),
+    "source_missing": N_("Say where the figure is from: nothing gets in without a source."),
+    "not_an_address": N_("This must be an address that starts with https:// or http://."),
+    "unknown_currency": N_("{value} is no currency."),
+    "currency_missing": N_("Say in which currency."),
+    "currency_twice": N_("The amount names two currencies."),
+    "currency_conflict": N_("The amount names another currency than the row ({currency})."),
+    "ambiguous_currency": N_("A dollar of which country? Say the currency."),
+    "same_currency": N_("A rate needs two currencies."),
+    "unknown_region": N_("{value} is none of the regions CN, US, HK, TW, EU, global."),
+    "ambiguous_date": N_("{value} may be two dates. Write the year first: 2026-07-01."),
+    "in_future": N_("{value} is after {day}."),
+    "day_needed": N_("A whole date is needed, such as 2026-11-30."),
+    "not_a_duration": N_("{value} is no duration."),
+    "duplicate_row": N_("This says the same as row {earlier}."),
+    "wrong_unit": N_("The unit of {figure} is {expected}, not {value}."),
+    "formula_required": N_("A derived figure needs its formula."),
+    "per_gpu_mismatch": N_("{value} is not {expected}, the price of the instance by its cards."),
+    "architecture": N_("The dimensions describe no model: {detail}"),
+    "target_or_candidates": N_("An alias needs either an id or candidates."),
+    "two_chosen": N_("Another value of this figure is chosen already."),
+    "card_not_confirmed": N_("Which card is meant by {value}? Candidates: {candidates}."),
+    "unit_unclear": N_("{value}: how many cards are in it? Say card or server-8."),
+    "tax_mismatch": N_("The two prices imply a tax of {implied_percent}, another than stated."),
+    "valid_before_quoted": N_("The quote ends before it begins."),
+    # What needs a person's confirmation
+    "likely_server_price": N_("{ratio} times the usual {usual}: most likely the price of eight cards."),
+    "far_from_history": N_("{ratio} times the usual {usual}: confirm that it is right."),
+    "likely_twd": N_("Prices of Taiwan are in new Taiwan dollars; confirm that this one is in yuan."),
+    "likely_yearly_rent": N_(
+        "A month would cost {share_percent} of a new card: most likely the rent of a year."
+    ),
+    "lint": N_("Does not fit the other figures of the card ({figure}): {said}"),
+    # Changes
+    "unknown_change": N_("The change log has no entry {value}."),
+    "not_undoable": N_("Entry {value} cannot be taken back: it changed no single row."),
+    "already_undone": N_("Entry {value} has been taken back already."),
+    "changed_since": N_("The row has changed since entry {value}; take the later change back first."),
+    "in_use": N_("{value} is still used ({table})."),
+    "not_undone_title": N_("The change cannot be taken back"),
+    # Quotes
+    "quote_tax_rate_assumed": N_("Tax rate not stated; {tax_percent} is taken."),
+    "quote_tax_assumed_included": N_("Not stated whether tax is included; it is taken as included."),
+    "quote_memory_mismatch": N_(
+        "The quote says {stated_gib}, but {gpu} has {memory_gib}: another card is meant."
+    ),
+    "quote_looks_like_server": N_("This looks like the price of a whole server, not of one card."),
+    "quote_sparse_rate": N_("{stated_tflops} is the sparse rate at {precision}; dense it is {dense_tflops}."),
+    "quote_sparse_words": N_("The quote speaks of sparse rates; dense ones are half."),
+    "quote_no_validity": N_("No last day of validity is stated; it drives no choice."),
+    "quote_expired": N_("Expired on {day}."),
+    "quote_not_yet_valid": N_("Valid only from {day}."),
+    "quote_far_from_market": N_("{ratio} times the market price of {market_cny}."),
+    "quote_beyond_reason": N_("{ratio} times the market price of {market_cny}: confirm that it is right."),
+    "quote_without_invoice": N_("Without an invoice: no tax can be reclaimed, and no cost booked."),
+    "quote_invoice_missing": N_("The kind of invoice is not stated."),
+    # The API
+    "scope_missing_title": N_("The key may not do this"),
+    "scope_missing": N_("This needs a key with the scope {scope}."),
+    "import_refused_title": N_("The file cannot be imported"),
+    "rows_at_fault": N_("{count} rows need attention; nothing was stored."),
+}

@@ -1,0 +1,249 @@
+"""Uploaded or pasted tables: read into items that a form carries, and quotes before they are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from typing import Any
+
+from sqlalchemy import Engine
+
+from app.catalog import tables
+from app.catalog.db import reading
+from app.catalog.imports import quotes as quote_rows
+from app.catalog.imports.columns import KINDS
+from app.catalog.imports.complete import Completer, Incomplete
+from app.catalog.imports.faults import ImportRefused, RowFault
+from app.catalog.imports.files import Objects, read_file
+from app.catalog.imports.headers import find_header, read_header
+from app.catalog.imports.references import References
+from app.catalog.imports.rows import Faults, Record, RowReader, records_of_objects, records_of_table
+from app.catalog.imports.values import CellFault, shown
+from app.catalog.quotes import StoredQuote
+from app.catalog.snapshot import Snapshot
+from app.core.estimates import Message
+from app.core.question import CONDITIONS, PriceRules
+from app.core.quotes import QuoteLine, compare, normalise
+from app.services.payload import Payload, gpu_label, number
+from app.services.quotes import quote_body
+
+MAX_LINES = 200
+"""More quotes than people compare by hand are for the API."""
+MAX_CELLS = 60
+MAX_CELL = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One row of a table: its line, and its cells under their headers as written."""
+
+    line: int
+    cells: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteLineRead:
+    """One quote of an uploaded table: the cards it may mean, and itself when it can be read."""
+
+    item: Item
+    supplier: str
+    text: str
+    candidates: tuple[str, ...]
+    """Ids of cards, the likeliest first."""
+    gpu_id: str
+    sure: bool
+    """Whether the words name this card and no other."""
+    quote: StoredQuote | None
+    faults: tuple[RowFault, ...]
+
+
+def read_items(kind: str, content: bytes) -> list[Item]:
+    """The rows of a file by the headers that mean something; what a title says of all rows is put in each.
+
+    Errors
+    ------
+    ImportRefused when the file as a whole cannot be read.
+    """
+    wanted = KINDS[kind]
+    found = read_file(content)
+    if isinstance(found, Objects):
+        return [
+            Item(at + 1, {str(k): _plain(v) for k, v in item.items()})
+            for at, item in enumerate(found.items)
+            if isinstance(item, Mapping)
+        ]
+    header = find_header(found.rows, wanted)
+    if header is None:
+        known = [c.english for c in wanted.columns if c.required] or [c.english for c in wanted.in_template()]
+        raise ImportRefused("no_header_row", known=known)
+    if header.twice:
+        raise ImportRefused("column_twice", value=", ".join(header.twice))
+    records = records_of_table(header, found.lines, found.rows)
+    if kind == "quotes":
+        records = quote_rows.with_titles(records, found, header)
+    return [
+        # The header as written goes with its cell: it may state a scale, a currency or the tax basis.
+        Item(r.line, {cell.text: _plain(value) for cell, value in r.cells.values() if value is not None})
+        for r in records
+    ]
+
+
+def carried(value: Any, limit: int) -> list[Item]:
+    """Items that come back from a form as JSON.
+
+    Errors
+    ------
+    ImportRefused for what no form of ours sent.
+    """
+    if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
+        raise ImportRefused("not_json")
+    if len(value) > limit:
+        raise ImportRefused("too_many_rows", limit=limit)
+    found = []
+    for at, item in enumerate(value):
+        line, cells = item.get("line"), item.get("cells")
+        if not isinstance(cells, Mapping) or len(cells) > MAX_CELLS:
+            raise ImportRefused("not_json")
+        kept = {str(k)[:MAX_CELL]: v[:MAX_CELL] if isinstance(v, str) else v for k, v in cells.items()}
+        if not all(v is None or isinstance(v, str | int | float | bool) for v in kept.values()):
+            raise ImportRefused("not_json")
+        found.append(Item(line if type(line) is int else at + 1, kept))
+    return found
+
+
+def with_cell(item: Item, kind: str, field: str, value: str, *, replaces: bool = False) -> Item:
+    """The item with a cell under a field: only where it has none, or in place of the one it has."""
+    own = [
+        header
+        for header in item.cells
+        if any(cell.column.field == field for cell in read_header([header], KINDS[kind]).cells)
+    ]
+    if not value or (own and not replaces and any(str(item.cells[h] or "").strip() for h in own)):
+        return item
+    cells = {header: cell for header, cell in item.cells.items() if header not in own}
+    return Item(item.line, {**cells, field: value})
+
+
+def read_quotes(engine: Engine, items: Sequence[Item], today: date) -> list[QuoteLineRead]:
+    """Quotes of items, nothing stored: each with the cards its words may mean and what is at fault.
+
+    Errors
+    ------
+    ImportRefused when there are more than people compare by hand.
+    """
+    if len(items) > MAX_LINES:
+        raise ImportRefused("too_many_rows", limit=MAX_LINES)
+    with reading(engine) as connection:
+        references = References.read(connection)
+    return [_read_quote(item, references, today) for item in items]
+
+
+def compare_unsaved(
+    lines: Sequence[QuoteLineRead], snapshot: Snapshot, as_of: date, language: str
+) -> list[Payload]:
+    """Readable quotes side by side as `services.quotes.compare_quotes` has the stored ones."""
+    bodies: dict[str, Payload] = {}
+    normal = []
+    for line in lines:
+        quote = line.quote
+        if quote is None or quote.id in bodies:
+            continue
+        use = snapshot.rates.to_cny(quote.currency, as_of)
+        if use is None:
+            continue
+        body = quote_body(quote, snapshot, as_of, language)
+        bodies[quote.id] = body
+        plain = normalise(_line(quote), use.rate)
+        normal.append(replace(plain, flags=tuple(Message(f["code"]) for f in body["flags"])))
+    return [
+        {
+            "gpu": bodies[group.quotes[0].line.id]["gpu"],
+            "condition": group.condition,
+            "per": group.per,
+            "valid": group.valid,
+            "lowest_cny": number(group.lowest_cny),
+            "lowest_id": group.lowest_id or None,
+            "mean_cny": number(group.mean_cny),
+            "spread": number(group.spread),
+            "quotes": [bodies[q.line.id] for q in group.quotes],
+        }
+        for group in compare(normal, as_of)
+    ]
+
+
+def dress_groups(groups: Sequence[Payload], snapshot: Snapshot, as_of: date) -> None:
+    """Add to each group what the market pays, and to each quote yuan per TFLOPS of the card's 16-bit rate."""
+    for group in groups:
+        gpu = snapshot.gpu(group["gpu"]["id"])
+        group["gpu"]["label"] = gpu_label(gpu)
+        market = None
+        if group["condition"] in CONDITIONS:
+            market = snapshot.cards[gpu.id].choose_market(
+                as_of, PriceRules(), group["condition"], snapshot.rates
+            )
+        group["market_cny"] = number(market.amount_cny) if market else None
+        group["market_on"] = market.observed_on if market else ""
+        name = next((n for n in ("bf16_tflops", "fp16_tflops") if gpu.rate_tflops(n)), "")
+        rate = gpu.rate_tflops(name) if name else None
+        group["precision"] = name.split("_")[0]
+        for quote in group["quotes"]:
+            gross, cost = quote["gross_cny_per_card"], quote.get("cost_cny_per_card")
+            comparable = market is not None and gross is not None and group["per"] == "card"
+            quote["against_market"] = gross / market.amount_cny - 1 if comparable and market else None
+            quote["cost_cny_per_peak_tflops"] = number(cost / rate) if cost and rate else None
+            quote["days_left"] = _days_left(quote["valid_until"], as_of)
+
+
+def _days_left(valid_until: str, as_of: date) -> int | None:
+    return (date.fromisoformat(valid_until) - as_of).days if valid_until else None
+
+
+def _read_quote(item: Item, references: References, today: date) -> QuoteLineRead:
+    kind = KINDS["quotes"]
+    faults = Faults()
+    records = records_of_objects(kind, [dict(item.cells)], faults, strict=False)
+    record = Record(item.line, records[0].cells)
+    supplier, text = (_cell(record, name) for name in ("supplier", "item_as_written"))
+    stated = _cell(record, "gpu_id")
+    candidates, sure = _cards(stated or text, references)
+    gpu_id = candidates[0] if candidates and (sure or len(candidates) == 1) else ""
+    quote = None
+    parsed = RowReader(kind, references, today, faults).read(record)
+    if parsed is not None and gpu_id:
+        parsed.values["gpu_id"] = gpu_id
+        try:
+            made = quote_rows.make(Completer(kind, references, "", "", today), parsed)
+            quote = StoredQuote(**made[tables.QuoteRow][0])
+        except Incomplete as fault:
+            faults.add(record, fault.name, fault.code, **fault.params)
+    if not gpu_id and text:
+        faults.add(record, "item_as_written", "card_not_confirmed", value=text, candidates=candidates)
+    return QuoteLineRead(item, supplier, text, tuple(candidates), gpu_id, sure, quote, tuple(faults.kept))
+
+
+def _cards(text: str, references: References) -> tuple[list[str], bool]:
+    """Cards that a text may mean, and whether it is exactly the name of one."""
+    try:
+        return [references.gpu(text)], True
+    except CellFault as fault:
+        named = list(fault.params.get("candidates") or ())
+    return (named, False) if named else (quote_rows.candidates(text, references), False)
+
+
+def _cell(record: Record, name: str) -> str:
+    found = record.cells.get(name)
+    return shown(found[1]).strip()[:200] if found and found[1] is not None else ""
+
+
+def _line(quote: StoredQuote) -> QuoteLine:
+    return QuoteLine(**{name: getattr(quote, name) for name in QuoteLine.__dataclass_fields__})
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON carries it through a form."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    return value.isoformat() if isinstance(value, date) else str(value)

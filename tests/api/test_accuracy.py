@@ -1,0 +1,74 @@
+"""The accuracy route: what the harness says, in the reader's language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.core.accuracy import GROUPS, part_of
+
+
+def memory(api: TestClient, query: str = "") -> dict[str, Any]:
+    answer = api.get(f"/api/v1/accuracy{query}")
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()["memory"]
+    return found
+
+
+def test_only_cases_without_influence_on_the_constants_are_shown(api: TestClient) -> None:
+    found = memory(api)
+    assert found["part"] == "report"
+    assert [group["group"] for group in found["groups"]] == list(GROUPS)
+    assert all(part_of(row["case"]) == "report" for row in found["rows"])
+    for row in found["rows"]:
+        assert row["predicted"]["low"] <= row["predicted"]["high"]
+        assert row["source"]["id"] and row["measured"] >= 0
+
+
+def test_groups_hold_their_targets_beside_their_errors(api: TestClient) -> None:
+    groups = {group["group"]: group for group in memory(api, "?rows=false&lang=en")["groups"]}
+    weights = groups["inference_weights"]
+    assert weights["name"] == "inference: weights"
+    assert weights["target"]["median"] == 0.012
+    assert weights["errors"]["n"] > 0
+    assert groups["vision_batch"]["batches"]["within_one_step"] > 0.9
+
+
+def test_rows_can_be_left_out_and_the_other_part_asked_for(api: TestClient) -> None:
+    assert "rows" not in memory(api, "?rows=false")
+    fit = memory(api, "?part=fit")
+    assert all(part_of(row["case"]) == "fit" for row in fit["rows"])
+    both = memory(api, "?part=all")
+    assert len(both["rows"]) == len(fit["rows"]) + len(memory(api)["rows"])
+
+
+@pytest.mark.parametrize(("language", "name"), [("zh", "推理：权重"), ("en", "inference: weights")])
+def test_names_and_reasons_are_in_the_language_asked(api: TestClient, language: str, name: str) -> None:
+    found = memory(api, f"?rows=false&lang={language}")
+    assert found["groups"][0]["name"] == name
+    cases = found["cases"]
+    texts = [r["text"] for key in ("unexpressed", "figures_left_out", "faulty") for r in cases[key]]
+    assert texts
+    assert all(any("一" <= c <= "鿿" for c in text) == (language == "zh") for text in texts), texts
+
+
+def test_other_tools_stand_beside(api: TestClient) -> None:
+    peers = memory(api, "?rows=false")["peers"]
+    lora = next(t for t in peers["tools"] if t["tool"] == "vramcalc" and t["group"] == "adapters")
+    assert (lora["median"], lora["percentile_90"]) == (0.145, 0.42)
+    assert (lora["expressed"], lora["of"]) == (93, 161)
+    assert "vision_batch" in peers["no_tool_for"]
+
+
+def test_most_reference_cases_are_expressed(api: TestClient) -> None:
+    cases = memory(api, "?rows=false&part=all")["cases"]
+    assert cases["expressed"] / cases["total"] >= 0.85
+
+
+def test_the_answer_can_be_revalidated_and_an_unknown_part_is_refused(api: TestClient) -> None:
+    first = api.get("/api/v1/accuracy?rows=false")
+    again = api.get("/api/v1/accuracy?rows=false", headers={"If-None-Match": first.headers["etag"]})
+    assert again.status_code == 304
+    assert api.get("/api/v1/accuracy?part=best").status_code == 422
