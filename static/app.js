@@ -89,6 +89,9 @@ document.addEventListener("input", () => { submitted = false; }, true);
 document.addEventListener("htmx:before:request", (event) => {
   const source = event.detail.ctx?.sourceElement;
   if (source?.id !== "ask") return;
+  const box = popover();
+  if (box?.matches(":popover-open")) box.hidePopover();
+  box?.removeAttribute("style");
   document.getElementById("main")?.setAttribute("aria-busy", "true");
 });
 
@@ -96,6 +99,7 @@ document.addEventListener("htmx:after:swap", (event) => {
   const source = event.detail.ctx?.sourceElement;
   if (source?.matches?.("a[data-row]")) setRow(source, true);
   settle();
+  setUpPicker();
   if (source?.id !== "ask" || !submitted) return;
   submitted = false;
   const summary = document.querySelector(".errsum");
@@ -114,6 +118,143 @@ for (const name of ["htmx:response:error", "htmx:error"]) {
     if (box && !aborted && (status === 0 || status >= 500)) box.hidden = false;
   });
 }
+
+/* Model picker: a combobox over the datalist, which is all there is without this file. The list lies outside
+   the fields, so that an answer that comes while the reader types does not take it away. */
+const PICK_SHOWN = 40;
+const SIZE = /^\d+(\.\d+)?\s*(k|m|b|t|万|亿)$/i;
+const pick = { box: null, list: null, at: -1, found: [] };
+let offered = null;
+
+function offers() {
+  offered ??= [...document.querySelectorAll("#models option")].map((option) => ({
+    name: option.value, key: option.value.toLowerCase(), size: option.textContent, shape: option.dataset.shape || "",
+  }));
+  return offered;
+}
+
+function setUpPicker() {
+  const field = document.getElementById("model");
+  pick.box = document.getElementById("pick");
+  pick.list = document.getElementById("pick-list");
+  if (!field || !pick.box || !pick.box.showPopover) return;
+  const said = { role: "combobox", "aria-autocomplete": "list", "aria-controls": "pick-list",
+    "aria-expanded": String(isPicking()) };
+  for (const [name, value] of Object.entries(said)) field.setAttribute(name, value);
+  field.removeAttribute("list");
+}
+
+const isPicking = () => Boolean(pick.box?.matches(":popover-open"));
+
+function showPicker(field, all) {
+  const words = all ? [] : field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  pick.found = offers().filter((offer) => words.every((word) => offer.key.includes(word)));
+  // What begins with the words stands before what only holds them.
+  if (words.length) pick.found.sort((a, b) => b.key.startsWith(words[0]) - a.key.startsWith(words[0]));
+  const exact = pick.found.findIndex((offer) => offer.key === field.value.trim().toLowerCase());
+  const from = all && exact >= 0 ? Math.max(0, exact - 3) : 0;
+  const shown = pick.found.slice(from, from + PICK_SHOWN);
+  pick.found = shown.length ? shown : [];
+  pick.list.replaceChildren(...shown.map(pickRow));
+  document.getElementById("pick-count").textContent = `${shown.length} / ${offers().length}`;
+  if (!shown.length) { hidePicker(field); return; }
+  if (!isPicking()) pick.box.showPopover();
+  const at = field.closest(".model").getBoundingClientRect();
+  const width = Math.min(Math.max(at.width, 480), innerWidth - 16);
+  pick.box.style.setProperty("width", `${width}px`);
+  pick.box.style.setProperty("left", `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`);
+  pick.box.style.setProperty("top", `${field.getBoundingClientRect().bottom + 2}px`);
+  field.setAttribute("aria-expanded", "true");
+  activate(field, pick.found.findIndex((offer) => offer.key === field.value.trim().toLowerCase()));
+}
+
+function pickRow(offer, index) {
+  const row = document.createElement("li");
+  row.id = `pick-${index}`;
+  row.setAttribute("role", "option");
+  row.setAttribute("aria-selected", "false");
+  for (const [tag, text, css] of [["b", offer.name, ""], ["span", offer.size, "num"], ["span", offer.shape, ""]]) {
+    const part = document.createElement(tag);
+    part.textContent = text;
+    if (css) part.className = css;
+    row.append(part, " ");
+  }
+  return row;
+}
+
+function activate(field, index) {
+  pick.list.children[pick.at]?.setAttribute("aria-selected", "false");
+  pick.at = index;
+  const row = pick.list.children[index];
+  if (!row) { field.removeAttribute("aria-activedescendant"); return; }
+  row.setAttribute("aria-selected", "true");
+  row.scrollIntoView({ block: "nearest" });
+  field.setAttribute("aria-activedescendant", row.id);
+}
+
+function hidePicker(field) {
+  if (isPicking()) pick.box.hidePopover();
+  // The places are styles of the element: htmx keeps copies of the page, and the policy refuses styles in them.
+  pick.box?.removeAttribute("style");
+  pick.at = -1;
+  field?.setAttribute("aria-expanded", "false");
+  field?.removeAttribute("aria-activedescendant");
+}
+
+function choose(field, index) {
+  const offer = pick.found[index];
+  hidePicker(field);
+  if (!offer) return;
+  field.value = offer.name;
+  field.focus();
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+document.addEventListener("input", (event) => {
+  const field = event.target;
+  if (field.id !== "model" || field.getAttribute("role") !== "combobox") return;
+  const text = field.value.trim().toLowerCase();
+  showPicker(field, false);
+  // Half a name is no question yet: it is asked when it is whole, picked or left.
+  if (!SIZE.test(text) && !offers().some((offer) => offer.key === text)) event.stopPropagation();
+}, true);
+
+document.addEventListener("click", (event) => {
+  const field = document.getElementById("model");
+  if (!field || field.getAttribute("role") !== "combobox") return;
+  if (event.target === field) {
+    if (!isPicking()) showPicker(field, true);
+  } else if (isPicking() && !pick.box.contains(event.target)) hidePicker(field);
+  const row = event.target.closest?.("#pick-list li");
+  if (row) choose(field, [...pick.list.children].indexOf(row));
+});
+
+document.addEventListener("keydown", (event) => {
+  const field = event.target;
+  if (field.id !== "model" || field.getAttribute("role") !== "combobox" || event.isComposing) return;
+  const last = pick.found.length - 1;
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    event.preventDefault();
+    if (!isPicking()) { showPicker(field, true); return; }
+    const down = event.key === "ArrowDown";
+    activate(field, down ? (pick.at >= last ? 0 : pick.at + 1) : (pick.at <= 0 ? last : pick.at - 1));
+  } else if (event.key === "Enter" && isPicking() && pick.at >= 0) {
+    event.preventDefault();
+    choose(field, pick.at);
+  } else if (event.key === "Escape" && isPicking()) {
+    event.preventDefault();
+    hidePicker(field);
+  } else if (event.key === "Tab") hidePicker(field);
+}, true);
+
+document.addEventListener("focusout", (event) => {
+  if (event.target.id === "model" && !pick.box?.contains(event.relatedTarget)) setTimeout(() => {
+    if (document.activeElement?.id !== "model") hidePicker(event.target);
+  }, 150);
+});
+document.addEventListener("scroll", (event) => {
+  if (isPicking() && !pick.box.contains(event.target)) hidePicker(document.getElementById("model"));
+}, { capture: true, passive: true });
 
 /* Charts: drawn when they come near the viewport; the table under each is there from the start. */
 const theme = () => document.documentElement.dataset.theme || (DARK.matches ? "dark" : "light");
@@ -183,5 +324,5 @@ DARK.addEventListener("change", () => {
   }
 });
 
-document.addEventListener("DOMContentLoaded", () => { openQuestion(); settle(); });
+document.addEventListener("DOMContentLoaded", () => { openQuestion(); setUpPicker(); settle(); });
 WIDE.addEventListener("change", openQuestion);

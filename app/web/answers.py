@@ -16,6 +16,7 @@ from app.web.form import FormState, build_request, canonical_query, read_form
 from app.web.formatting import Formats
 from app.web.links import QuestionLinks
 from app.web.models import chinese_vendors, family_of
+from app.web.ranking import FIRST_ROWS, TableView
 from app.web.render import Page
 from app.web.view import Words
 
@@ -37,6 +38,7 @@ class Asked:
     query: str
     body: dict[str, Any]
     links: QuestionLinks
+    view: TableView = field(default_factory=TableView)
     answer: dict[str, Any] | None = None
     faults: list[FieldError] = field(default_factory=list)
 
@@ -67,7 +69,11 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
         state.values["work_unit"] = ("images",)
     body, faults = build_request(state, family=family, chinese_vendors=chinese_vendors(snapshot))
     query = canonical_query(state, family=family)
-    asked = Asked(page, snapshot, words, state, family, query, body, QuestionLinks(query))
+    shown = TableView.read(request.query_params) if pairs is None else TableView()
+    if shown.rows != FIRST_ROWS:
+        body["limit"] = shown.rows
+    links = QuestionLinks(shown.put(query))
+    asked = Asked(page, snapshot, words, state, family, query, body, links, shown)
     if not faults:
         try:
             asked.answer = compute(body, snapshot, page.language)

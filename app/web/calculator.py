@@ -10,15 +10,19 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from app.web import choices as form_choices
-from app.web import view
+from app.web import rejections, view
 from app.web.answers import Asked, ask, snapshot_of, today
 from app.web.drawings import drawings
 from app.web.form import MILLIONS
+from app.web.formatting import close_up
 from app.web.labels import precision_name, proper_name
 from app.web.links import changed_query
-from app.web.models import facts, offers, shown_name, vendors
+from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.page_cache import PageCache
+from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
+from app.web.scenarios import four_questions, scenarios
+from app.web.wording import say_short
 
 router = APIRouter()
 
@@ -95,7 +99,7 @@ def form_values(asked: Asked) -> dict[str, Any]:
         "f": state,
         "family": asked.family,
         "facts": facts(state, asked.snapshot, asked.words),
-        "models": offers(asked.snapshot),
+        "models": offers(asked.snapshot, asked.page.language),
         "assumed": assumed,
         "batch_label": _("Concurrent")
         if infers and not images
@@ -116,6 +120,8 @@ def form_values(asked: Asked) -> dict[str, Any]:
         "language_given": "lang" in asked.page.request.query_params,
         "query": asked.query,
         "suffix": f"?{asked.query}" if asked.query else "",
+        "scenarios": scenarios(_),
+        "four_questions": four_questions(state, asked.family, parameters_of(state, asked.snapshot), _),
         **form_choices.choices(state, vendors(asked.snapshot), _),
     }
 
@@ -129,7 +135,7 @@ def question_words(asked: Asked) -> dict[str, str]:
     load = [f"{grouped(one('batch_size'))} × {grouped(one('sequence_length'))}"]
     if asked.family in ("vision", "diffusion"):
         load = [_("batch %(count)s") % {"count": one("batch_size")}] + (
-            [one("image_size")] if one("image_size") else []
+            [square(one("image_size"))] if one("image_size") else []
         )
     else:
         load = [_("%(load)s tokens") % {"load": load[0]}]
@@ -150,8 +156,11 @@ def question_words(asked: Asked) -> dict[str, str]:
     if one("work"):
         unit = one("work_unit")
         word = formats.label(unit, "work_unit")
-        amount = _("million %(unit)s") % {"unit": word} if unit in MILLIONS else word
-        long.append(f"{one('work')} {amount}")
+        amount = f"{one('work')} " + (_("million %(unit)s") % {"unit": word} if unit in MILLIONS else word)
+        if unit in MILLIONS and asked.page.language == "zh":
+            amount = f"{in_myriads(one('work'))} {word}"
+        pattern = _("%(amount)s a month") if one("task") == "inference" else _("%(amount)s in all")
+        long.append(close_up(pattern % {"amount": amount}))
     long.append(_("%(count)s months") % {"count": one("months")})
     if "modded" not in state.many("conditions"):
         long.append(_("no modified cards"))
@@ -161,6 +170,21 @@ def question_words(asked: Asked) -> dict[str, str]:
         "asked_long": Markup("<b>{}</b> {} · {}").format(name, task, " · ".join(long)),
         "asked_title": f"{name} {task}",
     }
+
+
+def in_myriads(text: str) -> str:
+    """Millions as Chinese counts them: 200 -> 2 \u4ebf, 3 -> 300 \u4e07."""
+    try:
+        count = float(text) * 1e6
+    except ValueError:
+        return text
+    return f"{count / 1e8:g} \u4ebf" if count >= 1e8 else f"{count / 1e4:g} \u4e07"
+
+
+def square(text: str) -> str:
+    """An image size as height by width."""
+    sides = [side for side in text.lower().replace("\u00d7", "x").replace("*", "x").split("x") if side]
+    return " \u00d7 ".join(side.strip() for side in (sides * 2)[:2])
 
 
 def grouped(text: str) -> str:
@@ -175,22 +199,34 @@ def answer_values(asked: Asked) -> dict[str, Any]:
     parameters = asked.page.request.query_params
     objective = asked.state.one("objective")
     values = shown_answer(answer, asked, links, objective, parameters)
-    rejected = view.nearest_first(answer["rejected"])
-    everything = parameters.get("rejected") == "all"
-    for item in rejected if everything else rejected[: view.FIRST_REJECTED]:
+    amount = asked.body.get("budget", {}).get("amount")
+    budget = float(amount) if isinstance(amount, int | float) else None
+    wanted = parameters.get("rejected", "")[:20]
+    snapshot = asked.snapshot
+    rejected = rejections.shown(answer["rejected"], snapshot, budget, wanted)
+    for item in rejected:
         item["apply_url"] = apply_url(item, asked)
-    remedies = [r for r in rejected[: view.FIRST_REJECTED] if r.get("remedy")][:3]
-    budget = asked.body.get("budget", {}).get("amount")
+    nearest = [
+        rejections.said_short(item, snapshot)
+        for item in rejections.by_distance(answer["rejected"], budget)[:3]
+        if not answer["options"]
+    ]
+    for item in nearest:
+        item["apply_url"] = apply_url(item, asked)
     return values | {
-        "rejected": rejected if everything else rejected[: view.FIRST_REJECTED],
+        "rejected": rejected,
+        "rejected_kinds": rejections.kinds(answer["rejected"], links, wanted),
         "rejected_url": ""
-        if everything or len(rejected) <= view.FIRST_REJECTED
+        if len(rejected) == len(answer["rejected"])
         else links.page(rejected="all") + "#rejected",
-        "remedies": remedies,
-        "nearest": rejected[0] if rejected else None,
-        "budget": words.money.amount(budget) if isinstance(budget, int | float) else "",
+        "remedies": [item for item in nearest if item.get("remedy")],
+        "nearest": nearest[0] if nearest else None,
+        "budget": "" if budget is None else words.money.amount(budget),
+        "no_host": no_host(asked, budget),
+        "column_choices": asked.view.choices(asked.query, asked.page._),
         "pairs": [(n, v) for n, v in _pairs(asked)],
-        "more_url": "",
+        "more_url": asked.view.more_url(asked.query, answer["feasible"]),
+        "sort_url": sort_urls(asked.state, asked.family, asked.view),
         "title": title_of(asked, answer),
         "said": said_of(asked, answer),
     }
@@ -201,6 +237,7 @@ def shown_answer(
 ) -> dict[str, Any]:
     """The parts that a live and a frozen answer share."""
     words = asked.words
+    say_short(answer, asked.snapshot, lambda code: words.formats.label(code, "price_region"), words.gettext)
     trains = answer["question"]["workload"].get("task", "inference") != "inference"
     options = answer["options"]
     view.dress(options, words)
@@ -232,6 +269,11 @@ def shown_answer(
         "trains": trains,
         "used": view.used_gib(answer["question"]),
         "objective": objective,
+        "columns": getattr(asked, "view", TableView()).shown(options),
+        "column_choices": [],
+        "sort_url": {},
+        "rejected_kinds": [],
+        "no_host": None,
         "rows": rows,
         "groups": view.groups_of(options[:1], trains, words),
         "scale": view.scale_of_options(options),
@@ -244,6 +286,15 @@ def shown_answer(
         "advice": answer["advice"],
         "sorted": sorted_by,
     }
+
+
+def no_host(asked: Asked, budget: float | None) -> dict[str, str] | None:
+    """A budget that the host alone uses up, and the same question for cards that go into a host at hand."""
+    share = asked.answer["question"]["economics"]["host_cny_per_gpu"] if asked.answer else 0.0
+    if budget is None or share is None or budget > share or not share:
+        return None
+    query = changed_query(asked.state, {"economics.host_cny_per_gpu": 0}, asked.family)
+    return {"share": asked.words.money.amount(share), "url": f"/?{query}"}
 
 
 def _pairs(asked: Asked) -> list[tuple[str, str]]:

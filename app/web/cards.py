@@ -16,37 +16,19 @@ from app.services.catalogue_pages import page as list_page
 from app.services.contract import Snapshot
 from app.web import columns
 from app.web.answers import open_page, today
+from app.web.card_page import figure_names, figure_notes, history_url, measurements
 from app.web.links import GpuLinks
 from app.web.models import vendors
 from app.web.tables import csv_response
 from app.web.view import price_words
+from app.web.wording import availability_rows
 
 router = APIRouter()
 
 EVERYTHING = ListPage(limit=1_000_000)
-_SHOWN_BENCHMARKS = 30
 _MAX_TEXT = 100
-# Figures that answer the reader's first questions come first, whatever the alphabet says.
-_FIRST_FIGURES = (
-    "bf16_tflops",
-    "fp16_tflops",
-    "fp16_fp16acc_tflops",
-    "fp8_tflops",
-    "fp8_fp16acc_tflops",
-    "fp4_tflops",
-    "int8_tops",
-    "int4_tops",
-    "tf32_tflops",
-    "fp32_tflops",
-    "fp16_vector_tflops",
-    "fp64_tflops",
-    "bandwidth_gb_s",
-    "memory_gib",
-    "driver_total_gib",
-    "usable_gib",
-    "tdp_w",
-)
 _MAIN_FIGURES = frozenset({"bf16_tflops", "usable_gib"})
+SCALES = ("linear", "log")
 
 
 @lru_cache(maxsize=2)
@@ -134,20 +116,22 @@ def gpu_page(request: Request, name: str) -> Response:
         for kind in ("prices", "rentals", "benchmarks")
     }
     in_force = {i for choice in card["prices"].values() for i in choice["observation_ids"]}
-    figures = sorted(
-        card["figures"], key=lambda n: (_FIRST_FIGURES.index(n) if n in _FIRST_FIGURES else 99, n)
-    )
+    first, rest = figure_names(card)
     price = columns.best_price(card)
     peers = sorted(
         (v for v in (columns.per_1000(c, "bf16_tflops") for c in _cards(snapshot, today().isoformat())) if v),
         reverse=True,
     )
     value = columns.per_1000(card, "bf16_tflops")
+    scale = request.query_params.get("scale", "")
+    scale = scale if scale in SCALES else SCALES[0]
     return page.render(
         "gpu.html",
         "/gpus",
         card=card,
-        figures=figures,
+        figures=first,
+        more_figures=rest,
+        notes=figure_notes,
         main_figures=_MAIN_FIGURES,
         price=price,
         price_text=price_words(price, words) if price else "",
@@ -157,8 +141,10 @@ def gpu_page(request: Request, name: str) -> Response:
         prices=rows["prices"],
         in_force=in_force,
         rentals=rows["rentals"],
-        benchmarks=rows["benchmarks"][:_SHOWN_BENCHMARKS],
-        benchmark_total=len(rows["benchmarks"]),
+        measured=measurements(rows["benchmarks"], snapshot),
+        availability=availability_rows(card, lambda code: words.formats.label(code, "price_region"), page._),
+        scale=scale,
+        history_url=history_url(card, scale),
         at=GpuLinks(card["id"]),
         misreadings=misreadings(card, words),
         price_words=lambda p: price_words(p, words),

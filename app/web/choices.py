@@ -14,6 +14,7 @@ from app.services.contract import (
 )
 from app.web import labels
 from app.web.form import CHINESE_VENDORS, MILLIONS, FormState
+from app.web.formatting import close_up
 from app.web.labels import N_
 
 Pairs = list[tuple[str, str]]
@@ -165,7 +166,7 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
             ("power", _("Power")),
         ],
         "work_unit_options": [
-            (unit, _("million %(unit)s") % {"unit": _(word)} if unit in MILLIONS else _(word))
+            (unit, close_up(_("million %(unit)s") % {"unit": _(word)}) if unit in MILLIONS else _(word))
             for unit, word in labels.WORK_UNIT.items()
         ],
         "tax_options": [any_, ("included", _("tax included")), ("excluded", _("without tax"))],

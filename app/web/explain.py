@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.web.columns import best_price, per_1000
 from app.web.labels import precision_name
 from app.web.view import Words
 
@@ -393,6 +394,8 @@ def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
     parts = path.split(".")
     if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card["prices"]:
         return explain_price(card["prices"][parts[1]], card["name"], words)
+    if parts[0] == "per_1000" and len(parts) == 2:
+        return _per_1000(card, parts[1], words)
     if parts[0] != "figures" or len(parts) < 2:
         return None
     figure = card["figures"].get(parts[1])
@@ -422,6 +425,30 @@ def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
         basis=figure["basis"],
         formula=figure.get("formula", ""),
         facts=tuple(facts),
+    )
+
+
+def _per_1000(card: Payload, name: str, words: Words) -> Explanation | None:
+    """A card's figure per 1000 yuan of the price that counts."""
+    _, f = words.gettext, words.formats
+    figure, price, value = card["figures"].get(name), best_price(card), per_1000(card, name)
+    if figure is None or price is None or value is None:
+        return None
+    links = f"/explain?gpu={card['id']}&figure="
+    return Explanation(
+        _("%(figure)s, per 1000 yuan") % {"figure": f.label(name, "figure")},
+        f.number(value, 2),
+        figure["unit"],
+        basis="derived",
+        formula=f"{f.figure(figure['value'])} ÷ {f.number(price['amount_cny'])} × 1000",
+        facts=(
+            Fact(f.label(name, "figure"), f.figure(figure["value"]), f"{links}figures.{name}.value"),
+            Fact(
+                _("Price"),
+                f"¥{f.number(price['amount_cny'])} · {f.label(price['condition'], 'condition')}",
+                f"{links}prices.{price['condition']}.amount_cny",
+            ),
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from app.web import labels
 
 Gettext = Callable[[str], str]
 NO_DATA = "\u2014"
+_BETWEEN_CHINESE = re.compile("(?<=[\u4e00-\u9fff]) (?=[\u4e00-\u9fff])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,18 @@ def axis(values: list[float]) -> Axis:
 def share(value: float, whole: float) -> str:
     """A length as SVG per cent, held inside the drawing."""
     return f"{min(max(value / whole, 0.0), 1.0) * 100:.2f}%" if whole else "0%"
+
+
+def close_up(text: str) -> str:
+    """Text without the spaces that a pattern left between two Chinese characters."""
+    return _BETWEEN_CHINESE.sub("", text)
+
+
+def at_path(value: Any, path: str) -> Any:
+    """The value at a dotted path of mappings, None where one of them is missing."""
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def raw(value: Any) -> str:
@@ -123,5 +137,6 @@ class Formats:
             "precision": labels.precision_name,
             "proper": labels.proper_name,
             "share": share,
+            "at_path": at_path,
             "raw": raw,
         }

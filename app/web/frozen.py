@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from app.services import comparisons
 from app.services.calculator import StalePrice
 from app.services.contract import InputFault, Snapshot
-from app.web import view
+from app.web import rejections
 from app.web.answers import ask, fault_text, open_page, today
 from app.web.calculator import page_values, shown_answer
 from app.web.fields import field_of
@@ -132,7 +132,7 @@ def comparison(request: Request, token: str) -> Response:
             "standing": standing(changes, frozen.answer, words),
             "rejected": [
                 item | {"apply_url": ""}
-                for item in view.nearest_first(frozen.answer["rejected"])[: view.FIRST_REJECTED]
+                for item in rejections.shown(frozen.answer["rejected"], frozen.snapshot, None, "")
             ],
             "rejected_url": "",
             "more_url": "",

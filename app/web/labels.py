@@ -177,7 +177,7 @@ FIGURE = {
     "last_level_cache_mib": N_("Last-level cache"),
     "boost_clock_mhz": N_("Boost clock"),
     "tensor_clock_mhz": N_("Tensor clock"),
-    "sm_or_cu_count": N_("SM or CU count"),
+    "sm_count": N_("SM or CU count"),
     "shader_cores": N_("Shader cores"),
     "tensor_cores": N_("Tensor cores"),
     "memory_bus_bits": N_("Memory bus"),
@@ -220,9 +220,26 @@ ASSUMED_FIELD = {
     "task": N_("Task"),
     "model": N_("Model"),
     "dimensions": N_("Dimensions"),
+    "lora_rank": N_("LoRA rank"),
+    "lora_targets": N_("LoRA targets"),
+    "gradient_checkpointing": N_("Checkpointing"),
+    "gradient_accumulation": N_("Accumulation"),
+    "logits": N_("Logits kept"),
+    "source_length": N_("Source length"),
+    "batch_size": N_("Batch size"),
+    "precision": N_("Precision"),
+    "denoising_steps": N_("Denoising steps"),
+    "tokens_per_window": N_("Tokens per audio window"),
+    "max_batched_tokens": N_("Tokens in a batch"),
+    "compile": N_("torch.compile"),
+    "tax": N_("Tax basis"),
 }
 LOAD = {"batch": N_("batch"), "single": N_("one at a time"), "saturated": N_("saturated")}
 SOFTWARE = {"new": N_("newest"), "usual": N_("usual"), "old": N_("old")}
+LORA_TARGETS = {"all-linear": N_("all linear layers"), "attention": N_("attention only")}
+LOGITS = {"full": N_("in full"), "chunked": N_("chunked")}
+PADDING = {"padded": N_("padded"), "packed": N_("packed")}
+RECIPE = {"mixed": N_("mixed precision"), "pure": N_("pure 16 bit"), "fp32": N_("FP32")}
 REGION = {
     "CN": N_("Mainland China"),
     "US": N_("United States"),
@@ -248,6 +265,31 @@ BILLING = {
     "spot": N_("spot"),
     "monthly": N_("monthly"),
     "yearly": N_("yearly"),
+}
+
+SPEED_CLASS = {
+    "cnn_training": N_("Image models, training"),
+    "cnn_inference": N_("Image models, inference"),
+    "cnn_inference_classifiers": N_("Image classifiers, inference"),
+    "encoder_training": N_("Encoders, training"),
+    "encoder_inference": N_("Encoders, inference"),
+    "decoder_training": N_("Language models, training"),
+    "moe_training": N_("Mixture of experts, training"),
+    "lora": N_("LoRA"),
+    "qlora": N_("QLoRA"),
+    "decode": N_("Decode"),
+    "decode_moe": N_("Decode, mixture of experts"),
+    "prefill": N_("Prefill"),
+    "serving": N_("Serving"),
+    "diffusion": N_("Image generation"),
+}
+SPEED_SEEN = {
+    "published_same_source": N_("measured by the same source"),
+    "published_other_source": N_("measured by another source"),
+    "card_unseen": N_("card never measured"),
+    "model_unseen": N_("model never measured"),
+    "neither_seen": N_("neither measured"),
+    "source_unseen": N_("source never read"),
 }
 
 KINDS: dict[str, dict[str, str]] = {
@@ -277,6 +319,12 @@ KINDS: dict[str, dict[str, str]] = {
     "load": LOAD,
     "software": SOFTWARE,
     "price_region": REGION,
+    "lora_targets": LORA_TARGETS,
+    "logits": LOGITS,
+    "padding": PADDING,
+    "recipe": RECIPE,
+    "speed_class": SPEED_CLASS,
+    "speed_seen": SPEED_SEEN,
 }
 
 PRECISION_NAMES = {

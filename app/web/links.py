@@ -26,7 +26,9 @@ class QuestionLinks:
 
     def explain(self, path: str) -> str:
         """One figure of the answer, opened."""
-        return self._with("/explain", figure=path)
+        # Paths are letters, digits, dots and underscores: nothing to escape, and a page has hundreds of them.
+        own = urlencode({"comparison": self.comparison}) if self.comparison else self.query
+        return f"/explain?{own}&figure={path}" if own else f"/explain?figure={path}"
 
     def chart(self, kind: str) -> str:
         """Data of a chart."""

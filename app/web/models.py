@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,8 +11,10 @@ from app.services.catalogue import NotInCatalogue, find_model, model_body
 from app.services.contract import Snapshot
 from app.services.figures import format_parameters
 from app.web.form import FormState, model_size
+from app.web.render import gettext_of
 from app.web.view import Words
 
+Gettext = Callable[[str], str]
 _FOREIGN_VENDORS = frozenset({"NVIDIA", "AMD", "Intel", "Google", "AWS", "Apple", "modded"})
 
 
@@ -21,15 +24,39 @@ class Offer:
 
     name: str
     hint: str
+    shape: str
 
 
-@lru_cache(maxsize=2)
-def offers(snapshot: Snapshot) -> tuple[Offer, ...]:
-    """Names of the presets with their size."""
+@lru_cache(maxsize=4)
+def offers(snapshot: Snapshot, language: str) -> tuple[Offer, ...]:
+    """Names of the presets with their size and shape."""
+    _ = gettext_of(language)
     return tuple(
-        Offer(model.name or model.id, format_parameters(model.architecture.parameters))
+        Offer(
+            model.name or model.id,
+            format_parameters(model.architecture.parameters, language),
+            _shape(model_body(model), _),
+        )
         for model in sorted(snapshot.models.values(), key=lambda m: (m.name or m.id).casefold())
     )
+
+
+def _shape(body: dict[str, Any], _: Gettext) -> str:
+    """Layers and heads, experts, or the image size: what tells two models of one size apart."""
+    shape = body["architecture"]
+    found = []
+    if shape.get("layers"):
+        found.append(_("%(count)s layers") % {"count": shape["layers"]})
+    heads, kv_heads = shape.get("attention_heads"), shape.get("kv_heads")
+    if shape.get("kv_lora_rank"):
+        found.append("MLA")
+    elif heads and isinstance(kv_heads, int | float) and kv_heads < heads:
+        found.append(f"GQA {kv_heads:g}/{heads:g}")
+    if shape.get("experts"):
+        found.append(f"MoE {shape['experts']}")
+    if shape.get("image_size") and not heads:
+        found.append(_("image %(size)s") % {"size": " \u00d7 ".join(str(v) for v in shape["image_size"])})
+    return " · ".join(found)
 
 
 @lru_cache(maxsize=2)
@@ -68,6 +95,19 @@ def family_of(state: FormState, snapshot: Snapshot) -> str:
         return find_model(snapshot, text).family
     except NotInCatalogue:
         return ""
+
+
+def parameters_of(state: FormState, snapshot: Snapshot) -> float | None:
+    """How many parameters the chosen model has; None where only the calculation finds out."""
+    if state.one("config"):
+        return None
+    size = model_size(state.one("model"))
+    if size is not None:
+        return size
+    try:
+        return float(find_model(snapshot, state.one("model")).architecture.parameters or 0) or None
+    except NotInCatalogue:
+        return None
 
 
 def facts(state: FormState, snapshot: Snapshot, words: Words) -> list[str]:

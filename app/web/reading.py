@@ -11,19 +11,20 @@ from starlette.exceptions import HTTPException
 from app.charts import prices as price_charts
 from app.charts import shortlist as charts
 from app.charts.theme import THEMES
-from app.core.formulas import FORMULAS
 from app.services.catalogue import NotInCatalogue, gpu_detail, model_body
 from app.services.catalogue_pages import page as list_page
 from app.web import columns, view
 from app.web.answers import Asked, ask, open_page, today
 from app.web.calculator import question_words
+from app.web.card_page import history_frame
 from app.web.cards import EVERYTHING
 from app.web.explain import Explanation, explain_answer, explain_card
 from app.web.frozen import Frozen, open_comparison
-from app.web.labels import BASIS, BASIS_MEANING
 from app.web.models import preset_facts
+from app.web.ranking import TableView
 from app.web.render import is_fragment
 from app.web.tables import csv_response
+from app.web.wording import say_short
 
 router = APIRouter()
 
@@ -75,6 +76,9 @@ def option(request: Request) -> Response:
         raise HTTPException(404, asked.page._("There is no such option."))
     options = answer["options"]
     view.dress(options, asked.words)
+    say_short(
+        answer, asked.snapshot, lambda code: asked.words.formats.label(code, "price_region"), asked.page._
+    )
     trains = answer["question"]["workload"].get("task", "inference") != "inference"
     chosen = options[index]
     return asked.page.render(
@@ -86,7 +90,7 @@ def option(request: Request) -> Response:
         trains=trains,
         used=view.used_gib(answer["question"]),
         groups=view.groups_of([chosen], trains, asked.words)[0],
-        columns=9 if chosen["robustness"] else 8,
+        columns=6 + len(getattr(asked, "view", TableView()).shown(options)),
         back=asked.links.page(open=rank),
         asked=question_words(asked)["asked"] if isinstance(asked, Asked) else "",
         say=view.sentence(chosen),
@@ -166,13 +170,15 @@ def chart(request: Request, kind: str) -> Response:
 
 
 def _price_chart(request: Request, theme: str) -> dict[str, Any]:
-    page, snapshot, _words = open_page(request)
+    page, snapshot, words = open_page(request)
     try:
         card = gpu_detail(snapshot, request.query_params.get("gpu", ""), today(), page.language)
     except NotInCatalogue:
         raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
     rows = list_page(snapshot, "prices", {"of_gpu": card["id"]}, EVERYTHING, today(), page.language)["items"]
-    return price_charts.history_chart(rows, columns.best_price(card), theme, page.language, page._)
+    frame = history_frame(card, rows, today(), request.query_params.get("scale", ""), snapshot, words)
+    best = columns.best_price(card)
+    return price_charts.history_chart(rows, best, theme, page.language, page._, frame)
 
 
 @router.get("/models")
@@ -196,17 +202,4 @@ def models(request: Request) -> Response:
         families=families,
         q=query,
         family=family,
-    )
-
-
-@router.get("/method")
-def method(request: Request) -> Response:
-    """The formulas with their validity and references, and what the bases mean."""
-    page, _snapshot, _words = open_page(request)
-    groups: dict[str, list[Any]] = {}
-    for formula in sorted(FORMULAS.values(), key=lambda f: f.id):
-        groups.setdefault(formula.id.split(".", 1)[0], []).append(formula)
-    bases = [(code, page._(BASIS[code]), page._(BASIS_MEANING[code])) for code in BASIS]
-    return page.render(
-        "method.html", "/method", groups=groups, bases=bases, say=lambda text: page._(text) if text else ""
     )

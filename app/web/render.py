@@ -25,6 +25,10 @@ THEMES = ("system", "light", "dark")
 CURRENCIES = ("CNY", "USD")
 COOKIES = {"lang": "cw_lang", "theme": "cw_theme", "currency": "cw_currency"}
 VARY = "HX-Request, Accept-Language, Cookie"
+SEPARATORS = {
+    "zh": {"comma": "\uff0c", "semicolon": "\uff1b", "list": "\u3001", "colon": "\uff1a"},
+    "en": {"comma": ", ", "semicolon": "; ", "list": ", ", "colon": ": "},
+}
 YEAR_SECONDS = 31_536_000
 
 
@@ -115,8 +119,13 @@ class Page:
         return [
             ("/", _("Calculator")),
             ("/gpus", _("GPUs")),
+            ("/compare", _("Side by side")),
             ("/models", _("Models")),
+            ("/prices", _("Prices")),
+            ("/quotes", _("Quotes")),
+            ("/benchmarks", _("Benchmarks")),
             ("/method", _("Method")),
+            ("/data", _("Data and gaps")),
         ]
 
     def context(self, section: str) -> dict[str, Any]:
@@ -137,6 +146,8 @@ class Page:
             "catalog_date": self.catalog_date,
             "rate": self.rate,
             "print_date": "",
+            # Between words that a template joins; Chinese has its own, without a space.
+            "sep": SEPARATORS[self.language],
         }
 
     def render(

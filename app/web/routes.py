@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.web import calculator, cards, frozen, reading
+from app.web import (
+    benchmarks,
+    calculator,
+    cards,
+    compare,
+    data_page,
+    frozen,
+    ledger,
+    method,
+    price_import,
+    quotes,
+    reading,
+)
 
 router = APIRouter()
-for part in (calculator, cards, frozen, reading):
+NEW = (compare, ledger, price_import, quotes, benchmarks, data_page)
+for part in (calculator, cards, *NEW, frozen, method, reading):
     router.include_router(part.router)

@@ -11,13 +11,13 @@ from markupsafe import Markup
 from app.charts.memory_groups import memory_groups
 from app.services.figures import NBSP
 from app.web.formatting import Formats, share
-from app.web.labels import precision_name
+from app.web.labels import OPTIMIZER_NAMES, precision_name, proper_name
 from app.web.links import QuestionLinks
 from app.web.money import Money
+from app.web.wording import split_condition
 
 Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
-FIRST_REJECTED = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,7 @@ def flip_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
         distance = flip["distance"]
         at = flip["at"]
         up = at is not None and flip["now"] is not None and at > flip["now"]
+        winner, condition = split_condition(flip["winner"] or "")
         pattern = _("above %(value)s") if up else _("below %(value)s")
         rows.append(
             {
@@ -178,7 +179,8 @@ def flip_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
                 "at": _("no value changes the order")
                 if at is None
                 else pattern % {"value": flip_value(flip["factor"], at, words)},
-                "winner": flip["winner"] or _("unchanged"),
+                "winner": winner or _("unchanged"),
+                "condition": condition,
             }
         )
     return rows
@@ -215,10 +217,11 @@ def flip_sentence(answer: Payload, words: Words) -> str:
     value = flip_value(nearest["factor"], nearest["at"], words)
     up = nearest["at"] > nearest["now"]
     what = words.formats.label(nearest["factor"], "flip")
+    what = what[:1].lower() + what[1:]
     pattern = (
-        _("The order flips first when this rises above %(value)s: %(what)s.")
+        _("Nearest flip, %(what)s: above %(value)s another option is first.")
         if up
-        else _("The order flips first when this falls below %(value)s: %(what)s.")
+        else _("Nearest flip, %(what)s: below %(value)s another option is first.")
     )
     return pattern % {"value": value, "what": what}
 
@@ -266,14 +269,33 @@ def assumption_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
     return rows
 
 
+_VALUE_KINDS = {
+    "conditions": "condition",
+    "condition": "condition",
+    "objective": "objective",
+    "task": "task",
+    "load": "load",
+    "software": "software",
+    "region": "price_region",
+    "lora_targets": "lora_targets",
+    "logits": "logits",
+    "padding": "padding",
+    "recipe": "recipe",
+    "tax": "tax",
+}
+"""What kind of word the value of an assumption is."""
+
+
 def assumed_value(name: str, value: Any, words: Words) -> str:
     """A default's value as a reader writes it."""
     _, formats = words.gettext, words.formats
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, list):
-        joined = ", ".join(assumed_value(name, v, words) for v in value)
-        return joined.replace(", ", " \u00d7 ") if name == "image_size" else joined
+        numbers = all(isinstance(v, int | float) for v in value)
+        comma = ", " if numbers or formats.language == "en" else "\u3001"
+        between = " \u00d7 " if name == "image_size" else comma
+        return between.join(assumed_value(name, v, words) for v in value)
     if isinstance(value, Mapping):
         return plan_words(value) or _("one card")
     if value is None or value == "":
@@ -281,10 +303,13 @@ def assumed_value(name: str, value: Any, words: Words) -> str:
     if isinstance(value, str):
         if name in ("kv_precision", "precision"):
             return precision_name(value)
-        for kind in ("condition", "objective", "task", "load", "software", "price_region"):
-            known = formats.label(value, kind)
-            if known != value:
-                return known
+        if name == "engine":
+            return proper_name(value)
+        if name == "optimizer":
+            return OPTIMIZER_NAMES.get(value, value)
+        kind = _VALUE_KINDS.get(name)
+        if kind:
+            return formats.label(value, kind)
         return formats.label(value, "assumed_field") if name == "engine_name" else value
     if name in ("utilisation", "residual", "memory_fraction"):
         return formats.percent(value)
@@ -295,32 +320,3 @@ def assumed_value(name: str, value: Any, words: Words) -> str:
     if name == "months":
         return _("%(count)s months") % {"count": formats.plain_number(value)}
     return formats.plain_number(value)
-
-
-_NEARNESS = (
-    "memory",
-    "budget",
-    "deadline",
-    "power",
-    "count",
-    "precision",
-    "feature",
-    "framework",
-    "os",
-    "region",
-    "vendor",
-    "stale_price",
-    "unpriced",
-)
-
-
-def nearest_first(rejected: Sequence[Payload]) -> list[dict[str, Any]]:
-    """Rejected cards, those that one change would bring in before those that nothing known would."""
-
-    def key(item: Payload) -> tuple[bool, int, float]:
-        code = _NEARNESS.index(item["code"]) if item["code"] in _NEARNESS else len(_NEARNESS)
-        change = (item.get("remedy") or {}).get("change") or {}
-        helps = any(value is not None for value in change.values())
-        return not helps, code, item.get("shortfall_gib") or 0.0
-
-    return [dict(item) for item in sorted(rejected, key=key)]

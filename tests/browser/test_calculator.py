@@ -55,13 +55,97 @@ def test_the_address_opened_anew_gives_the_same_answer(
     page.wait_for_load_state("networkidle")
     headline, address = page.inner_text(HEADLINE), page.url
     query = parse_qs(urlsplit(address).query)
-    assert query == {"model": ["Llama-3.1-8B"], "precision": ["fp8"]}, "only what differs from the defaults"
+    expected = {"model": ["Llama-3.1-8B"], "precision": ["fp8"], "work": ["200"]}
+    assert query == expected, "the opening question's work, and only what differs from the defaults"
     other = new_context(browser, locale="en-US")
     again = watch(other, live_server)
     again.page.goto(address)
     assert again.page.inner_text(HEADLINE) == headline
     again.check()
     other.close()
+
+
+def test_the_model_picker_is_worked_by_keyboard(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    field = page.locator("#model")
+    assert field.get_attribute("role") == "combobox" and field.get_attribute("aria-expanded") == "false"
+    field.focus()
+    field.fill("")
+    page.keyboard.type("qwen3")
+    page.wait_for_selector("#pick:popover-open")
+    assert field.get_attribute("aria-expanded") == "true"
+    rows = page.locator("#pick-list [role=option]")
+    assert 3 < rows.count() < 40 and all("Qwen3" in text for text in rows.all_inner_texts())
+    assert "layers" in rows.first.inner_text() and page.locator(".errsum").count() == 0
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    active = page.locator(f"#{field.get_attribute('aria-activedescendant')}")
+    assert active.get_attribute("aria-selected") == "true"
+    name = active.locator("b").inner_text()
+    page.keyboard.press("Escape")
+    page.wait_for_selector("#pick:popover-open", state="detached")
+    assert field.input_value() == "qwen3", "Esc leaves what was typed"
+    page.keyboard.type("-")
+    page.wait_for_selector("#pick:popover-open")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("model=Qwen3"))
+    assert field.input_value() == name
+    page.wait_for_function("name => document.querySelector('#asked').innerText.startsWith(name)", arg=name)
+    assert page.evaluate("document.activeElement.id") == "model"
+    assert field.get_attribute("role") == "combobox", "the answer's fields leave the picker in place"
+
+
+def test_a_model_is_picked_by_mouse(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.click("#model")
+    page.wait_for_selector("#pick:popover-open")
+    page.fill("#model", "llama 70b")
+    row = page.locator("#pick-list [role=option]", has_text="70B").first
+    name = row.locator("b").inner_text()
+    row.click()
+    page.wait_for_function("name => document.querySelector('#asked').innerText.startsWith(name)", arg=name)
+    assert page.locator("#pick:popover-open").count() == 0
+
+
+def test_columns_rows_and_sorting_are_plain_links(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.click(".cols summary")
+    page.get_by_role("link", name="Margin").click()
+    page.wait_for_url(re.compile("cols="))
+    assert page.locator("table.rank thead").inner_text().count("Margin") == 1
+    page.get_by_role("link", name="Show more options").click()
+    page.wait_for_url(re.compile("rows=50"))
+    assert page.locator("tr.opt").count() == 50 and "cols=" in page.url
+    page.locator("table.rank a.sort", has_text="Speed").click()
+    page.wait_for_url(re.compile("objective=speed"))
+    assert page.locator("th[aria-sort]").inner_text().startswith("Speed")
+
+
+def test_the_measured_accuracy_comes_by_itself(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/method")
+    page.wait_for_selector("#accuracy table.acc")
+    page.locator("#chart-accuracy").scroll_into_view_if_needed()
+    page.wait_for_selector("#chart-accuracy .main-svg")
+    assert page.locator("#chart-accuracy .scatterlayer .point").count() > 100
+
+
+def test_dark_and_light_follow_the_system_and_charts_follow_too(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.locator("#chart-value").scroll_into_view_if_needed()
+    page.wait_for_selector("#chart-value .main-svg")
+    colours = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_selector(f"#chart-value .draw[data-drawn={scheme}]")
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(255, 255, 255)", "rgb(14, 20, 22)"]
 
 
 def test_back_restores_question_and_answer(watched: Watched) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,14 +21,15 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 PAGES = {
     "calculator": "/",
-    "opened": "/?open=2",
     "vision": "/?model=resnet-50&task=training&batch_size=64&image_size=224",
     "faulty": "/?batch_size=0&months=abc",
-    "nothing": "/?budget=100",
+    "nothing": "/?budget=5000",
     "gpus": "/gpus?q=rtx",
     "gpu": "/gpus/rtx4090",
     "models": "/models?q=qwen",
     "method": "/method",
+    "accuracy": "/method/accuracy",
+    "diffusion": "/?model=sdxl-base-1.0&precision=fp16&batch_size=1&cols=unit,hour,energy&open=2",
     "explain": "/explain?figure=options.0.cost.total_cny",
     "option": "/option?rank=1",
     "missing": "/nothing-here",
@@ -48,7 +50,7 @@ def look(watched: Watched, path: str, axe: str) -> list[Any]:
         "async () => { for (let y = 0; y < document.body.scrollHeight; y += 700) {"
         " scrollTo(0, y); await new Promise(done => setTimeout(done, 30)); } }"
     )
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function("() => ![...document.querySelectorAll('.draw:not([hidden])')].some(d => !d.role)")
     page.evaluate(axe)
     found = page.evaluate("tags => axe.run(document, {runOnly: tags})", TAGS)
     return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in found["violations"]]
@@ -70,6 +72,42 @@ def visitor(request: pytest.FixtureRequest, browser: Browser, live_server: str) 
         bypass_csp=True,
     )
     yield watch(context, live_server)
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def frozen(live_server: str) -> str:
+    """Path of a comparison."""
+    from urllib.parse import urlencode, urlsplit
+    from urllib.request import urlopen
+
+    form = urlencode({"batch_size": "16", "title": "Cards for the assistant"}).encode()
+    with urlopen(f"{live_server}/c", form) as page:
+        return urlsplit(page.url).path
+
+
+def test_the_frozen_page_has_no_barrier_and_no_fault(visitor: Watched, frozen: str, axe: str) -> None:
+    visitor.faults.clear()
+    assert look(visitor, frozen, axe) == []
+    assert visitor.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert visitor.faults == []
+
+
+@pytest.mark.parametrize("language", ["en-US", "zh-CN"])
+def test_the_frozen_page_prints_on_three_sheets(
+    browser: Browser, live_server: str, frozen: str, language: str
+) -> None:
+    context = new_context(browser, locale=language)
+    page = context.new_page()
+    page.goto(live_server + frozen)
+    printed = page.pdf(prefer_css_page_size=True, print_background=True)
+    assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3
+    page.emulate_media(media="print")
+    for hidden in (".bar", ".foot", ".crumb ~ .noprint", ".acts"):
+        assert not page.locator(hidden).first.is_visible() if page.locator(hidden).count() else True
+    head = page.inner_text(".phead")
+    assert re.search(r"[0-9a-f]{4} [0-9a-f]{4} [0-9a-f]{4}", head), "the digest stands on the first sheet"
+    assert page.locator(".sign div").count() == 3 and page.locator(".sign").is_visible()
     context.close()
 
 

@@ -157,3 +157,21 @@ def test_a_request_becomes_the_address_that_asks_it() -> None:
 def test_every_field_has_a_place_of_its_own() -> None:
     pointers = [f.pointer for f in FIELDS.values() if f.name != "framework_version"]
     assert len(pointers) == len(set(pointers))
+
+
+@pytest.mark.parametrize(
+    ("millions", "said"), [("200", "2 亿"), ("3", "300 万"), ("0.5", "50 万"), ("many", "many")]
+)
+def test_chinese_counts_the_work_in_myriads(millions: str, said: str) -> None:
+    from app.web.calculator import in_myriads
+
+    assert in_myriads(millions) == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"), [("224", "224 × 224"), ("800x1333", "800 × 1333"), ("512*512", "512 × 512")]
+)
+def test_an_image_size_is_said_as_height_by_width(typed: str, said: str) -> None:
+    from app.web.calculator import square
+
+    assert square(typed) == said

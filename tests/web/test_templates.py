@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 KEYWORDS: dict[str, Any] = {"_": None, "gettext": None, "ngettext": (1, 2), "N_": None}
-CATALOGUE = ROOT / "locales" / "zh_CN" / "LC_MESSAGES" / "web.po"
+CATALOGUES = sorted((ROOT / "locales" / "zh_CN" / "LC_MESSAGES").glob("*.po"))
 PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{(\w+)\}")
 
 
@@ -34,9 +34,16 @@ def messages() -> set[str | tuple[str, str]]:
     return found
 
 
-def catalogue() -> Any:
-    with CATALOGUE.open("rb") as file:
-        return read_po(file, locale="zh_CN")
+@cache
+def catalogue() -> dict[str, Any]:
+    """Chinese entries of all domains by their English text; those with a context belong to the services."""
+    found = {}
+    for path in CATALOGUES:
+        with path.open("rb") as file:
+            for entry in read_po(file, locale="zh_CN"):
+                if entry.id and not entry.context:
+                    found[entry.id if isinstance(entry.id, str) else entry.id[0]] = entry
+    return found
 
 
 def test_there_are_messages() -> None:
@@ -66,9 +73,7 @@ def test_formulas_are_translated() -> None:
 
 def test_translations_keep_their_placeholders() -> None:
     wrong = []
-    for entry in catalogue():
-        if not entry.id:
-            continue
+    for entry in catalogue().values():
         source = entry.id if isinstance(entry.id, str) else entry.id[1]
         target = entry.string if isinstance(entry.string, str) else entry.string[0]
         if set(PLACEHOLDER.findall(source)) != set(PLACEHOLDER.findall(target)):

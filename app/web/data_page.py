@@ -1,0 +1,164 @@
+"""What is loaded, how old it is and what is missing: the page that a reviewer reads before the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from app.services import coverage
+from app.web.answers import open_page
+from app.web.labels import N_
+from app.web.listing import address, asked, day_of, only, part_of
+from app.web.render import Page
+from app.web.tables import csv_response
+
+router = APIRouter()
+
+PATH = "/data"
+SOURCES_PER_PART = 40
+LOADED = {
+    "gpus": N_("Cards"),
+    "figures": N_("Figures of cards"),
+    "models": N_("Models"),
+    "prices": N_("Price observations"),
+    "rentals": N_("Rent observations"),
+    "rates": N_("Exchange rates"),
+    "benchmarks": N_("Speed measurements"),
+    "memory_cases": N_("Memory measurements"),
+    "framework_support": N_("Framework releases"),
+    "sources": N_("Sources"),
+}
+LIST_OF = {"gpus": "/gpus", "models": "/models", "prices": "/prices", "benchmarks": "/benchmarks"}
+COVERAGE = {
+    "fresh": N_("yuan price, 90 days at most"),
+    "ageing": N_("yuan price, 91 to 180 days"),
+    "old": N_("yuan price, older than 180 days"),
+    "foreign": N_("foreign price only"),
+    "launch": N_("launch price only"),
+    "none": N_("no price"),
+}
+MISSING = {
+    "bandwidth": N_("memory bandwidth"),
+    "fp32": N_("FP32 rate"),
+    "sixteen_bit": N_("FP16 or BF16 rate"),
+    "usable_derived": N_("measured usable memory (derived instead)"),
+    "power": N_("power"),
+    "launch": N_("launch date"),
+    "form_factor": N_("form factor"),
+    "ecc": N_("whether it has ECC"),
+    "link": N_("link between cards"),
+    "rent": N_("rent"),
+    "measurement": N_("measured speed that predicts"),
+}
+ACTION = {
+    "load": N_("loaded"),
+    "insert": N_("added"),
+    "update": N_("changed"),
+    "delete": N_("removed"),
+    "undo": N_("undone"),
+}
+SHOWN_CHANGES = 20
+FLAGGED = {
+    "benchmarks": N_("speed measurements that are not used to predict, each with its reason"),
+    "without_preset": N_("speed measurements of a model that is none of the presets"),
+    "memory_cases": N_("memory measurements marked as faulty"),
+    "prices": N_("prices that cannot count today"),
+    "models": N_("models with an assumed dimension"),
+}
+FLAGGED_AT = {"benchmarks": "/benchmarks?use=flagged", "prices": "/prices?use=unused"}
+RULE = {
+    "dense_ratio": N_("dense against sparse rates"),
+    "fp8_ratio": N_("FP8 is twice FP16"),
+    "fp32_rate": N_("FP32 from cores and clock"),
+    "bandwidth": N_("bandwidth from bus and rate"),
+    "memory_size": N_("usual memory sizes"),
+    "price_history": N_("price against its own history"),
+    "currency": N_("currency of the region"),
+    "rent_share": N_("rent against price"),
+    "known_deviation": N_("known deviations"),
+    "provenance": N_("source and date"),
+}
+SOURCE_KIND = {
+    "vendor": N_("vendor"),
+    "reference": N_("reference"),
+    "dataset": N_("data set"),
+    "press": N_("press"),
+    "forum": N_("forum"),
+    "listing": N_("listing"),
+    "measured": N_("measurement"),
+    "derived": N_("derivation"),
+    "article": N_("article"),
+}
+GAP_HEADS = ("gpu", "vendor", "coverage", "last_cny", "condition", "last_on", "source")
+
+
+@router.get(PATH)
+def data(request: Request) -> Response:
+    """Versions, ages, gaps, coverage, rates, findings and sources."""
+    page, snapshot, _words = open_page(request)
+    day = day_of(request)
+    values = asked(request, "kind", "source", "as_of")
+    kinds = coverage.source_kinds(snapshot)
+    values["kind"] = only(values["kind"], [kind for kind, _ in kinds])
+    found = coverage.sources(snapshot, values["kind"], values["source"])
+    part = part_of(found, request.query_params.get("page", ""), SOURCES_PER_PART)
+    report = coverage.report(snapshot, day)
+    engine = request.app.state.store.engine
+    lint = coverage.lint(snapshot, engine)
+    return page.render(
+        "data.html",
+        PATH,
+        report=report,
+        lint=lint,
+        missing=[*report["missing"], *coverage.without(snapshot)],
+        changes=coverage.changes(engine, SHOWN_CHANGES),
+        part=part,
+        kinds=kinds,
+        asked=values,
+        as_of=day.isoformat(),
+        digest=snapshot.digest,
+        covered=sum(report["coverage"][code] for code in coverage.FRESH),
+        priced=len(snapshot.gpus) - report["coverage"]["none"],
+        gaps=_gaps(report, page),
+        words={
+            "loaded": LOADED,
+            "coverage": COVERAGE,
+            "missing": MISSING,
+            "flagged": FLAGGED,
+            "rule": RULE,
+            "source_kind": SOURCE_KIND,
+            "action": ACTION,
+        },
+        list_of=LIST_OF,
+        flagged_at=FLAGGED_AT,
+        page_url=lambda number: address(PATH, values, page="" if number == 1 else number) + "#sources",
+        gaps_url=address("/data/unpriced.csv", {"as_of": values["as_of"]}),
+    )
+
+
+@router.get("/data/unpriced.csv")
+def unpriced_csv(request: Request) -> Response:
+    """The cards without a yuan price inside the age limit, as a table."""
+    page, snapshot, _words = open_page(request)
+    report = coverage.report(snapshot, day_of(request))
+    return csv_response("unpriced", GAP_HEADS, (_gap_row(card) for card in report["unpriced"]))
+
+
+def _gaps(report: Mapping[str, Any], page: Page) -> list[dict[str, Any]]:
+    """Cards without a fresh yuan price, by what stands in for it."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for card in report["unpriced"]:
+        found.setdefault(card["coverage"], []).append(card)
+    return [{"code": code, "title": page._(COVERAGE[code]), "cards": cards} for code, cards in found.items()]
+
+
+def _gap_row(card: Mapping[str, Any]) -> list[Any]:
+    source = card["source"]
+    return [
+        card["id"],
+        *(card[name] for name in GAP_HEADS[1:6]),
+        (source["url"] or source["title"]) if source else "",
+    ]

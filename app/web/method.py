@@ -1,0 +1,247 @@
+"""The method: formulas with their validity, and how far the estimates are from published measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import expm1
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+
+from app.charts.accuracy import accuracy_chart
+from app.charts.theme import THEMES
+from app.core.formulas import FORMULAS
+from app.services.accuracy import memory_report
+from app.services.accuracy_speed import speed_report
+from app.services.accuracy_texts import group_name, in_words
+from app.web.answers import open_page
+from app.web.background import Background
+from app.web.labels import BASIS, BASIS_MEANING
+from app.web.render import is_fragment
+from app.web.view import Words
+
+router = APIRouter()
+_speed: Background[dict[str, Any]] = Background()
+INTERVAL = 0.90
+"""Memory intervals run from the 5th to the 95th percentile."""
+SPEED_INTERVAL = 0.80
+"""Speed intervals run from the 10th to the 90th."""
+SLACK = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """Errors of one class of measurements, as the page prints them."""
+
+    name: str
+    count: int
+    bias: str
+    median: str
+    worst: str
+    inside: str
+    verdict: str
+    """fits, tight or does_not_fit, by the share of values inside the interval; empty without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """How often the largest batch is right."""
+
+    name: str
+    count: int
+    exact: str
+    near: str
+    false_fits: str
+    false_refusals: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRow:
+    """Another tool's errors beside ours."""
+
+    name: str
+    tool: str
+    theirs: str
+    ours: str
+    asked: str
+
+
+@router.get("/method")
+def method(request: Request) -> Response:
+    """The formulas with their validity and references, and what the bases mean."""
+    page, _snapshot, _words = open_page(request)
+    groups: dict[str, list[Any]] = {}
+    for formula in sorted(FORMULAS.values(), key=lambda f: f.id):
+        groups.setdefault(formula.id.split(".", 1)[0], []).append(formula)
+    bases = [(code, page._(BASIS[code]), page._(BASIS_MEANING[code])) for code in BASIS]
+    return page.render(
+        "method.html", "/method", groups=groups, bases=bases, say=lambda text: page._(text) if text else ""
+    )
+
+
+@router.get("/method/accuracy")
+def accuracy(request: Request) -> Response:
+    """Predicted against measured memory, by class: a part of /method, a page of its own without script."""
+    page, snapshot, words = open_page(request)
+    report = in_words(memory_report(snapshot, "report", True), page.language)
+    named = [row for row in class_rows(report, words) if row.count]
+    narrow = [row.name for row in named if row.verdict not in ("", "fits")]
+    template = "accuracy_fragment.html" if is_fragment(request) else "accuracy.html"
+    return page.render(
+        template,
+        "/method",
+        rows=named,
+        batches=batch_rows(report, words),
+        narrow=narrow,
+        peers=peer_rows(memory_report(snapshot, None, False), words),
+        peers_month=report["peers"]["measured_on"],
+        peers_none=("、" if page.language == "zh" else ", ").join(
+            group_name(group, page.language) for group in report["peers"]["no_tool_for"]
+        ),
+        verdicts=report["verdicts"],
+        cases=report["cases"],
+        drawn=[_drawn(row, words) for row in report["rows"] if row["unit"] == "GiB" and not row["faulty"]],
+        inside=words.formats.percent(INTERVAL),
+    )
+
+
+@router.get("/method/speed")
+def speed(request: Request) -> Response:
+    """Estimated against measured speed; worked out aside once a catalogue version, as it takes a minute."""
+    page, snapshot, words = open_page(request)
+    report = _speed.get(snapshot.digest, lambda: speed_report(snapshot, "report"))
+    template = "speed_fragment.html" if is_fragment(request) else "speed.html"
+    rows = speed_rows(report, words) if report else {}
+    return page.render(template, "/method", ready=report is not None, **rows)
+
+
+@router.get("/charts/accuracy")
+def accuracy_data(request: Request) -> Response:
+    """Data of the chart of predicted and measured memory."""
+    page, snapshot, _words = open_page(request)
+    theme = request.query_params.get("theme", "light")
+    rows = memory_report(snapshot, "report", True)["rows"]
+    return JSONResponse(
+        accuracy_chart(
+            [row for row in rows if not row["faulty"]], theme if theme in THEMES else "light", page._
+        )
+    )
+
+
+def _drawn(row: Mapping[str, Any], words: Words) -> list[str]:
+    f = words.formats
+    return [
+        str(row["case"]),
+        f.number(row["measured"], 2),
+        f.number(row["predicted"]["expected"], 2),
+        f.signed_percent(row["error"]),
+    ]
+
+
+def class_rows(report: Mapping[str, Any], words: Words) -> list[ClassRow]:
+    """One row for each group that has figures."""
+    f = words.formats
+    rows = []
+    for group in report["groups"]:
+        errors = group["errors"]
+        if not errors:
+            continue
+        share = errors["inside_share"]
+        rows.append(
+            ClassRow(
+                group["name"],
+                errors["n"],
+                f.signed_percent(errors["median_signed"])
+                if abs(errors["median_signed"]) >= 0.0005
+                else f.percent(0, 1),
+                f.percent(errors["median"], 1),
+                f.percent(errors["percentile_90"], 1),
+                "—" if share is None else f.percent(share),
+                _judged(share),
+            )
+        )
+    return rows
+
+
+def _judged(share: float | None) -> str:
+    if share is None:
+        return ""
+    if share >= INTERVAL - SLACK:
+        return "fits"
+    return "tight" if share >= 0.5 else "does_not_fit"
+
+
+def batch_rows(report: Mapping[str, Any], words: Words) -> list[BatchRow]:
+    """One row for each group that has largest batches."""
+    f = words.formats
+    return [
+        BatchRow(
+            group["name"],
+            batches["n"],
+            f.percent(batches["in_bracket"]),
+            f.percent(batches["within_one_step"]),
+            f.percent(batches["false_fits"], 1),
+            f.percent(batches["false_refusals"], 1),
+        )
+        for group in report["groups"]
+        if (batches := group["batches"])
+    ]
+
+
+def peer_rows(report: Mapping[str, Any], words: Words) -> list[PeerRow]:
+    """Other tools beside this one, over all cases: theirs were measured over all of them too."""
+    f = words.formats
+    ours = {group["group"]: group["errors"] for group in report["groups"]}
+    return [
+        PeerRow(
+            group_name(peer["group"], f.language),
+            peer["tool"],
+            f"{f.percent(peer['median'], 1)} / {f.percent(peer['percentile_90'], 1)}",
+            f"{f.percent(errors['median'], 1)} / {f.percent(errors['percentile_90'], 1)}",
+            f"{peer['expressed']} / {peer['of']}" if peer["expressed"] else "—",
+        )
+        for peer in report["peers"]["tools"]
+        if (errors := ours.get(peer["group"]))
+    ]
+
+
+def speed_rows(report: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    """Tables of the speed report: by what was known, by class, other tools beside ours."""
+    f = words.formats
+    by_class = {row["class"]: row for row in report["classes"]}
+
+    def row(item: Mapping[str, Any], name: str) -> ClassRow:
+        share = item["inside"]
+        return ClassRow(
+            name,
+            item["n"],
+            f.signed_percent(_relative(item["signed_median"])),
+            f.percent(_relative(item["median"]), 1),
+            f.percent(_relative(item["p90"])),
+            "—" if share is None else f.percent(share),
+            "" if share is None else "fits" if share >= SPEED_INTERVAL - 2 * SLACK else "tight",
+        )
+
+    return {
+        "classes": [row(item, f.label(item["class"], "speed_class")) for item in report["classes"]],
+        "seen": [row(item, f.label(item["basis"], "speed_seen")) for item in report["bases"]],
+        "inside": f.percent(SPEED_INTERVAL),
+        "peers": [
+            PeerRow(
+                f.label(peer["class"], "speed_class"),
+                peer["tool"],
+                f"{f.percent(_relative(peer['median']))} / {f.percent(_relative(peer['p90']))}",
+                f"{f.percent(_relative(mine['median']), 1)} / {f.percent(_relative(mine['p90']))}",
+                "",
+            )
+            for peer in report["peers"]
+            if (mine := by_class.get(peer["class"]))
+        ],
+    }
+
+
+def _relative(logarithm: float) -> float:
+    """A difference of logarithms as the fraction that it stands for: 0.10 is 10.5 %."""
+    return expm1(logarithm)

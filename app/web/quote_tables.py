@@ -1,0 +1,256 @@
+"""Quotes side by side: the rows of the table, the sentence above it and the warnings below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.web.labels import N_, precision_name
+from app.web.view import Words
+
+Quote = Mapping[str, Any]
+SOON_DAYS = 3
+ENOUGH_QUOTES = 3
+INVOICE = {
+    "special": N_("special VAT invoice"),
+    "ordinary": N_("ordinary invoice"),
+    "none": N_("no invoice"),
+    "": N_("invoice not stated"),
+}
+STATE = {
+    "expired": N_("expired"),
+    "held": N_("to be confirmed"),
+    "undated": N_("no last day"),
+    "future": N_("not yet valid"),
+    "withdrawn": N_("withdrawn"),
+    "replaced": N_("replaced"),
+}
+BAD_STATES = frozenset({"expired", "withdrawn", "replaced"})
+WORK_UNITS = {
+    "million_tokens": N_("million tokens"),
+    "million_images": N_("million images"),
+    "million_samples": N_("million samples"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: its text, the small line under it, and how it stands out."""
+
+    text: str
+    sub: str = ""
+    best: bool = False
+    tag: str = ""
+    """Class of a tag around the small line: warn or bad."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the table; `strong` rows decide."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    sub: str = ""
+    strong: bool = False
+    wraps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Quotes of one card, condition and unit."""
+
+    data: Mapping[str, Any]
+    title: str
+    summary: str
+    lines: tuple[Line, ...]
+
+
+def dressed(group: Mapping[str, Any], words: Words) -> Group:
+    """A group with its rows in the reader's language."""
+    _, f, money = words.gettext, words.formats, words.money
+    title = group["gpu"]["label"]
+    if group["condition"] != "new":
+        condition = f.label(group["condition"], "condition")
+        title = _("%(card)s (%(condition)s)") % {"card": title, "condition": condition}
+    if group["per"] != "card":
+        title += " · " + f.label(group["per"], "price_per")
+    said = [_("%(valid)s of %(count)s valid") % {"valid": group["valid"], "count": len(group["quotes"])}]
+    if group["lowest_cny"] is not None:
+        said.append(_("lowest %(amount)s") % {"amount": money.amount(group["lowest_cny"])})
+        if group["valid"] > 1:
+            said.append(_("mean %(amount)s") % {"amount": money.amount(group["mean_cny"])})
+            said.append(_("spread %(percent)s") % {"percent": f.percent(group["spread"], 1)})
+    return Group(group, title, " · ".join(said), tuple(_lines(group, words)))
+
+
+def _lines(group: Mapping[str, Any], words: Words) -> list[Line]:
+    _, f, money = words.gettext, words.formats, words.money
+    quotes: Sequence[Quote] = group["quotes"]
+
+    def row(label: str, cell: Callable[[Quote], Cell], sub: str = "", **more: bool) -> Line:
+        return Line(label, tuple(cell(quote) for quote in quotes), sub, **more)
+
+    sign = money.sign
+    rows = [
+        row(_("Item as written"), lambda q: Cell(q["item_as_written"] or "—"), wraps=True),
+        row(
+            _("Unit price as quoted"),
+            lambda q: Cell(
+                f"{f.figure(q['unit_price'])} {q['currency']}",
+                f.label(q["tax"], "tax") if q["per"] == "card" else f.label(q["per"], "price_per"),
+            ),
+        ),
+        row(_("Tax and invoice"), lambda q: Cell(_tax(q, words)), wraps=True),
+        row(
+            _("Gross, tax included, %(sign)s per card") % {"sign": sign},
+            lambda q: Cell(money.bare(q["gross_cny_per_card"])),
+        ),
+        row(
+            _("Net, without tax, %(sign)s per card") % {"sign": sign},
+            lambda q: Cell(money.bare(q["net_cny_per_card"])),
+        ),
+        row(
+            _("Cost after reclaim, %(sign)s per card") % {"sign": sign},
+            lambda q: _cost(q, group, words),
+            _("general taxpayer; only a special invoice is reclaimed"),
+            strong=True,
+        ),
+        row(
+            _("Total, tax included, %(sign)s") % {"sign": sign},
+            lambda q: Cell(money.bare(q.get("gross_cny_total")), f"× {f.number(q['quantity'])}"),
+        ),
+    ]
+    if group["market_cny"] is not None and group["per"] == "card":
+        sub = _("market %(amount)s, %(date)s") % {
+            "amount": money.amount(group["market_cny"]),
+            "date": group["market_on"],
+        }
+        rows.append(row(_("Against the market"), lambda q: Cell(f.signed_percent(q["against_market"])), sub))
+    if group["precision"]:
+        label = _("%(sign)s per TFLOPS, %(precision)s") % {
+            "sign": sign,
+            "precision": precision_name(group["precision"]),
+        }
+        peak = row(label, lambda q: Cell(money.bare(q["cost_cny_per_peak_tflops"], 1)), _("peak, dense"))
+        rows.append(peak)
+    if any(q.get("cost_cny_per_sustained_tflops") for q in quotes):
+        label = _("%(sign)s per TFLOPS in this work") % {"sign": sign}
+        rows.append(
+            row(label, lambda q: Cell(money.bare(q["cost_cny_per_sustained_tflops"], 1)), _("sustained"))
+        )
+    unit = next((q["cost_per_unit"]["unit"] for q in quotes if q.get("cost_per_unit")), "")
+    if unit:
+        said = _(WORK_UNITS[unit]) if unit in WORK_UNITS else unit.replace("_", " ")
+        label = _("%(sign)s per %(unit)s") % {"sign": sign, "unit": said}
+        sub = _("price of the card alone, over the months that count")
+        rows.append(row(label, lambda q: Cell(money.unit(q["cost_per_unit"]["amount_cny"], False)), sub))
+    rows += [
+        row(_("Delivery"), lambda q: Cell(_days(q["delivery_days"], words))),
+        row(
+            _("Warranty"),
+            lambda q: Cell(_months(q["warranty_months"], words), q["warranty_kind"]),
+            wraps=True,
+        ),
+        row(_("Payment"), lambda q: Cell(q["payment_terms"] or "—"), wraps=True),
+        row(_("Quoted on"), lambda q: Cell(q["quoted_on"])),
+        row(_("Valid until"), lambda q: _validity(q, words)),
+    ]
+    return rows
+
+
+def _tax(quote: Quote, words: Words) -> str:
+    _, f = words.gettext, words.formats
+    rate = "" if quote["tax_rate"] is None else f.percent(quote["tax_rate"])
+    invoice = _(INVOICE[quote["invoice"]]) if quote["invoice"] in INVOICE else quote["invoice"]
+    return " · ".join(part for part in (rate, invoice) if part)
+
+
+def _cost(quote: Quote, group: Mapping[str, Any], words: Words) -> Cell:
+    _, money = words.gettext, words.money
+    cost = quote.get("cost_cny_per_card")
+    if cost is None:
+        return Cell(_("no rate"))
+    if quote["id"] == group["lowest_id"]:
+        return Cell(money.bare(cost), _("lowest"), best=True)
+    if group["lowest_cny"] is None:
+        return Cell(money.bare(cost))
+    more = cost - group["lowest_cny"]
+    return Cell(money.bare(cost), ("+" if more >= 0 else "") + money.bare(more))
+
+
+def _days(days: int | None, words: Words) -> str:
+    return "—" if days is None else words.gettext("%(days)s days") % {"days": days}
+
+
+def _months(months: int | None, words: Words) -> str:
+    return "—" if months is None else words.gettext("%(count)s months") % {"count": months}
+
+
+def _validity(quote: Quote, words: Words) -> Cell:
+    _ = words.gettext
+    until, state, left = quote["valid_until"] or "—", quote["state"], quote["days_left"]
+    if state in STATE:
+        return Cell(until, _(STATE[state]), tag="bad" if state in BAD_STATES else "warn")
+    if left is None:
+        return Cell(until)
+    return Cell(until, _("in %(days)s days") % {"days": left}, tag="warn" if left <= SOON_DAYS else "")
+
+
+def headline(groups: Sequence[Mapping[str, Any]], words: Words) -> str:
+    """Which quote is lowest and by how much, where the valid ones are of one card."""
+    _, money = words.gettext, words.money
+    decided = [group for group in groups if group["lowest_cny"] is not None]
+    if len(decided) != 1:
+        return ""
+    group = decided[0]
+    sound = [q for q in group["quotes"] if q["state"] == "valid" and not q["held"]]
+    first = next(q for q in group["quotes"] if q["id"] == group["lowest_id"])
+    others = [q["cost_cny_per_card"] for q in sound if q["id"] != first["id"]]
+    if not others:
+        return _("%(card)s: one valid quote, from %(supplier)s at %(amount)s a card after reclaim.") % {
+            "card": group["gpu"]["label"],
+            "supplier": first["supplier"],
+            "amount": money.amount(group["lowest_cny"]),
+        }
+    return _("%(card)s: %(supplier)s is lowest, %(amount)s a card below the next after reclaim.") % {
+        "card": group["gpu"]["label"],
+        "supplier": first["supplier"],
+        "amount": money.amount(min(others) - group["lowest_cny"]),
+    }
+
+
+def warnings(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[str, str, str]]:
+    """What to mind before signing: kind, sentence, consequence."""
+    _, found = words.gettext, []
+    for group in groups:
+        card = group["gpu"]["label"]
+        if group["valid"] < ENOUGH_QUOTES:
+            found.append(
+                (
+                    "bad",
+                    _("%(card)s: fewer than three valid quotes.") % {"card": card},
+                    _("Where three are required, ask for the missing ones or have the expired ones renewed."),
+                )
+            )
+        for quote in group["quotes"]:
+            name = quote["supplier"]
+            for flag in quote["flags"]:
+                kind = "bad" if flag["code"] in _SERIOUS else "warn"
+                found.append((kind, f"{card} · {name}", flag["text"]))
+            for assumed in quote["assumptions"]:
+                found.append(("info", f"{card} · {name}", assumed["text"]))
+            if quote["held"]:
+                text = _("It drives no choice until somebody has confirmed it.")
+                found.append(("bad", f"{card} · {name}", text))
+            left = quote["days_left"]
+            if quote["state"] == "valid" and left is not None and left <= SOON_DAYS:
+                text = _("Expires on %(day)s; after that the ranking uses the next price.")
+                found.append(("warn", f"{card} · {name}", text % {"day": quote["valid_until"]}))
+    # The serious ones first; of equals the order of the table.
+    return sorted(dict.fromkeys(found), key=lambda w: ("bad", "warn", "info").index(w[0]))
+
+
+_SERIOUS = frozenset(
+    {"quote_memory_mismatch", "quote_looks_like_server", "quote_beyond_reason", "quote_expired"}
+)
