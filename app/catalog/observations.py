@@ -52,8 +52,12 @@ class PriceObservation:
 
     def __post_init__(self) -> None:
         dated = effective_date(self.observed_on)
+        bare = is_bare_year(self.observed_on)
+        if dated and bare:
+            # Known within the year, fresh on no day of it: it counts from the first.
+            dated = dated.replace(month=1, day=1)
         object.__setattr__(self, "day", dated.toordinal() if dated else UNDATED)
-        object.__setattr__(self, "bare_year", is_bare_year(self.observed_on))
+        object.__setattr__(self, "bare_year", bare)
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class CardPrices:
                 reason = "undated"
             elif self._replaced(o, number):
                 reason = "superseded"
-            elif rates.to_cny(o.currency, date.fromordinal(o.day)) is None:
+            elif rates.to_cny(o.currency, date.fromordinal(number)) is None:
                 reason = "no_rate"
             elif o.channel_kind == LAUNCH:
                 continue
@@ -201,7 +201,7 @@ class CardPrices:
                 and not q.held
                 and q.id not in self._replaced_quotes
                 and _tax_matches(rules.tax, q.tax)
-                and (use := rates.to_cny(q.currency, date.fromordinal(q.first_day)))
+                and (use := rates.to_cny(q.currency, as_of))
             ):
                 valid.append((q.unit_price * use.rate, q, use))
         if not valid:
@@ -257,7 +257,7 @@ class CardPrices:
             )
             if best[tier] and o.day < best[tier][0].day:
                 continue
-            if rates.to_cny(o.currency, date.fromordinal(o.day)) is None or series.doubt(o, number):
+            if rates.to_cny(o.currency, as_of) is None or series.doubt(o, number):
                 continue
             best[tier].append(o)
         for rows in best:
@@ -277,7 +277,7 @@ class CardPrices:
             for o in series.launch
             if o.day <= number
             and not self._replaced(o, number)
-            and rates.to_cny(o.currency, date.fromordinal(o.day)) is not None
+            and rates.to_cny(o.currency, as_of) is not None
         ]
         if not known:
             return None
@@ -291,7 +291,7 @@ class CardPrices:
         self, rows: Sequence[PriceObservation], as_of: date, rules: PriceRules, rates: Rates, kind: str
     ) -> PriceChoice:
         first = rows[0]
-        use = rates.to_cny(first.currency, date.fromordinal(first.day))
+        use = rates.to_cny(first.currency, as_of)
         if use is None:
             raise ValueError(f"no rate for {first.currency}")
         amounts = [o.amount for o in rows]

@@ -71,7 +71,7 @@ class MemoryEstimate:
     per_gpu_gib: Interval
     """What the process needs on the card, CUDA context included (5th, 50th, 95th percentile)."""
     allocated_gib: Interval
-    """The framework's own allocated peak (PyTorch max_memory_allocated): no context, no cached free blocks."""
+    """The framework's own allocated peak (PyTorch max_memory_allocated): no context, no cached blocks."""
     reserved_gib: Interval
     """What the framework or engine takes from the driver, without the context."""
     parts: tuple[MemoryPart, ...]

@@ -92,7 +92,7 @@ def filter_cards(
     flags: dict[int, list[Message]] = {}
     vendors = {v.lower() for v in filters.vendors}
     need_ecc, need_mig, need_nvlink = (n in filters.needs for n in ("ecc", "mig", "nvlink"))
-    no_engine = without_engine(table, engine).tolist()
+    no_engine = without_engine(table, engine, precision).tolist()
     for i, gpu in enumerate(gpus):
         if vendors and gpu.vendor.lower() not in vendors:
             stage[i] = ("vendor", Message("rejected_vendor", {"vendor": gpu.vendor}))
@@ -110,7 +110,7 @@ def filter_cards(
             if found:
                 flags[i] = found
         if no_engine[i]:
-            said = engine_runs(gpu, engine).message
+            said = engine_runs(gpu, engine, precision).message
             stage[i] = ("framework", said or Message("framework_unknown", {"framework": engine}))
             continue
         missing = (

@@ -18,7 +18,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """One formula: symbols in the field's standard notation, unit of the result, where it stops being valid."""
+    """One formula: symbols in the standard notation, unit of the result, where it stops being valid."""
 
     id: str
     """Dotted: memory.kv_cache, speed.decode, cost.energy …"""

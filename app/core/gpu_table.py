@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -122,6 +123,10 @@ class GpuTable:
 
     def column(self) -> GpuTable:
         """The same cards as a column (cards, 1) that broadcasts against plans."""
+        return self._column
+
+    @cached_property
+    def _column(self) -> GpuTable:
         return replace(self, **{f.name: getattr(self, f.name)[..., np.newaxis] for f in fields(self)})
 
     def by_class(self, values: Floats) -> Floats:
@@ -162,8 +167,10 @@ def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
     without it is fp32. Half precision on cards without matrix units runs at the fp32 rate.
     """
     fp32 = table.rate("fp32_tflops")
-    fp16 = _first(table.rate("fp16_tflops"), table.rate("bf16_tflops"), fp32)
-    bf16 = _first(table.rate("bf16_tflops"), table.rate("fp16_tflops"), fp32)
+    # Where matrix units exist, the vector rate does not stand for a matrix rate that nobody has read.
+    vector = np.where(table.tensor_cores, np.nan, fp32)
+    fp16 = _first(table.rate("fp16_tflops"), table.rate("bf16_tflops"), vector)
+    bf16 = _first(table.rate("bf16_tflops"), table.rate("fp16_tflops"), vector)
     old_nvidia = table.is_nvidia & (table.capability < 8.0)
     old_amd = np.isin(table.card_class, _MAYBE_WITHOUT_BF16) & np.isnan(table.rate("bf16_tflops"))
     vega = table.card_class == CARD_CLASSES.index("gcn")

@@ -10,6 +10,7 @@ from app.core import size_patterns
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import FieldReader, limits_of
 from app.core.parameter_count import active_parameter_count, embedding_count, parameter_count
+from app.core.precision import FORMATS
 
 FAMILIES = ("decoder", "encoder", "encoder-decoder", "vision", "diffusion", "speech")
 
@@ -235,6 +236,8 @@ def _components(reader: FieldReader, found: dict[str, Any]) -> None:
         inner.refuse_unknown(("name", "parameters", "precision"))
         inner.text("name", part)
         inner.text("precision", part)
+        if part["precision"] and part["precision"] not in FORMATS:
+            inner.fault("precision", "unknown_value", value=part["precision"][:60], allowed=tuple(FORMATS))
         inner.real("parameters", part, 1, 1e13)
         if "parameters" not in part:
             inner.fault("parameters", "required")

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.core.gpu import Gpu, PriceChoice, Source
 from app.core.gpu_table import Flags, Floats
-from app.core.question import ShortlistQuestion
+from app.core.question import HOST_FIXED_CNY, HOST_SHARE, ShortlistQuestion
 
 SERVER_CARDS = 8
 Prices = Mapping[tuple[str, str], PriceChoice]
@@ -81,13 +81,18 @@ def price_grid(
             choices[i, k], card[i, k] = chosen, chosen.amount_cny
     numbers = np.asarray(counts, dtype=np.float64)
     purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
-    host = np.broadcast_to(
-        (numbers * question.economics.host_cny_per_gpu)[np.newaxis, :, np.newaxis], purchase.shape
-    )
+    stated = question.economics.host_cny_per_gpu
+    share = HOST_FIXED_CNY + HOST_SHARE * card if stated is None else np.full_like(card, stated)
+    host = share[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
     eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
     whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)
     cheaper = ~(purchase + host <= whole)
-    by_server = np.asarray(eight & ~np.isnan(whole) & cheaper, dtype=bool)
+    # The newer observation counts: an old server price does not displace a card price of today.
+    outdated = np.zeros(card.shape, dtype=bool)
+    for cell, found in servers.items():
+        if cell in choices and (found.age_days or 0) > (choices[cell].age_days or 0):
+            outdated[cell] = True
+    by_server = np.asarray(eight & ~np.isnan(whole) & cheaper & ~outdated[:, np.newaxis, :], dtype=bool)
     stale = np.where(by_server, stale_server[:, np.newaxis, :], stale_card[:, np.newaxis, :])
     return PriceGrid(
         conditions=conditions,

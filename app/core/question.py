@@ -56,6 +56,12 @@ class PriceRules:
     region: str = "CN"
 
 
+HOST_SHARE = 0.2
+"""Of a card's price: in the bill of materials of an 8-card server, all but the chips is 21 % (2023)."""
+HOST_FIXED_CNY = 500.0
+"""Of each card whatever its price: power supply and slot; assumed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Economics:
     """The economic frame. Fractions are 0..1."""
@@ -66,7 +72,8 @@ class Economics:
     pue: float = 1.4
     utilisation: float = 0.6
     residual: float = 0.2
-    host_cny_per_gpu: float = 9000.0
+    host_cny_per_gpu: float | None = None
+    """Share of the machine for each card. None: `HOST_FIXED_CNY` and `HOST_SHARE` of the card's price."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from app.core.gpu_table import Floats, Index
 from app.core.memory import estimate as estimate_memory
 from app.core.objectives import objective_score
 from app.core.options import Flip, Robustness
-from app.core.question import Economics
+from app.core.question import HOST_SHARE, Economics
 
 if TYPE_CHECKING:
     from app.core.shortlist import Ranking
@@ -35,6 +36,8 @@ RANGES: dict[str, tuple[float, float]] = {
     "months": (1.0, 120.0),
 }
 """Range in which a flip is sought: factors of the present value, fractions for utilisation, months."""
+KEPT_DRAWS = 48
+"""Sizes of draws that are kept, at most 0.4 MB each for a list of usual length."""
 CONTEXT_FACTOR = 64.0
 """Longest context that is tried, over the present one."""
 CONTEXT_POINTS = 25
@@ -78,6 +81,9 @@ class Field:
     price_cny: Floats
     """Purchase of all cards."""
     host_cny: Floats
+    """Of the host, what does not follow the price."""
+    host_share: Floats
+    """Of the host, the share of the purchase."""
     power_w: Floats
     speed: Floats
     flops_per_unit: Floats
@@ -104,7 +110,7 @@ class Field:
             busy = self.hours / speed * (1.0 if self.trains else span)
         energy = self.power_w * LOAD * e.pue / 1000.0 * busy * e.electricity_cny_per_kwh * electricity
         purchase = self.price_cny * price
-        total = purchase * (1.0 - e.residual) + self.host_cny + energy
+        total = purchase * (1.0 - e.residual + self.host_share) + self.host_cny + energy
         rate = self.speed * speed
         return objective_score(
             self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
@@ -142,10 +148,14 @@ def _field(ranking: Ranking, cells: list[tuple[int, int, int]]) -> Field:
     candidates, best = ranking.candidates, ranking.best
     row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
     hours = candidates.hours
+    purchase, host = ranking.prices.purchase_cny[row, n, k], ranking.prices.host_cny[row, n, k]
+    follows = ranking.question.economics.host_cny_per_gpu is None
+    share = np.where(ranking.prices.by_server[row, n, k], 0.0, HOST_SHARE if follows else 0.0)
     return Field(
         objective=ranking.question.objective,
-        price_cny=ranking.prices.purchase_cny[row, n, k],
-        host_cny=ranking.prices.host_cny[row, n, k],
+        price_cny=purchase,
+        host_cny=host - share * purchase,
+        host_share=share,
         power_w=candidates.power_w[row, n],
         speed=best.speed[row, n],
         flops_per_unit=best.flops_per_unit[row, n],
@@ -158,7 +168,6 @@ def _field(ranking: Ranking, cells: list[tuple[int, int, int]]) -> Field:
 def _shares(
     ranking: Ranking, field: Field, cells: list[tuple[int, int, int]], seed: int, draws: int
 ) -> Floats:
-    generator = np.random.default_rng(seed)
     groups: dict[tuple[int, int], int] = {}
     card_of: dict[int, int] = {}
     price_group = [groups.setdefault((r, k), len(groups)) for r, _, k in cells]
@@ -166,12 +175,14 @@ def _shares(
     spread = np.array([_price_spread(ranking, cell) for cell in cells])
     speeds, plan = ranking.grid.speed, ranking.best.plan
     width = speeds.widths([(r, int(plan[r, n])) for r, n, _ in cells])
-    price = np.exp(_normal(generator, draws, len(groups), spread, price_group))[:, price_group]
+    drawn = field.objective in ("speed", "tflops_per_yuan") or field.hours is not None
+    normal = standard_normals(seed, draws, len(groups), len(card_of) if drawn else 0)
+    price = np.exp(_scaled(normal[0], spread, price_group))[:, price_group]
     speed: Floats | float = 1.0
-    if field.objective in ("speed", "tflops_per_yuan") or field.hours is not None:
-        speed = np.exp(_normal(generator, draws, len(card_of), width, speed_group))[:, speed_group]
-    electricity = 1.0 + generator.standard_normal((draws, 1)) * ELECTRICITY_SPREAD / P90
-    share = field.economics.utilisation + generator.standard_normal((draws, 1)) * UTILISATION_SPREAD / P90
+    if drawn:
+        speed = np.exp(_scaled(normal[1], width, speed_group))[:, speed_group]
+    electricity = 1.0 + normal[2] * ELECTRICITY_SPREAD / P90
+    share = field.economics.utilisation + normal[3] * UTILISATION_SPREAD / P90
     scores = field.score(price, speed, np.maximum(electricity, 0.0), np.clip(share, 0.01, 1.0))
     scores = np.broadcast_to(scores, (draws, len(cells)))
     # Of equal scores the option that ranks higher stays ahead: argmin takes the first.
@@ -179,13 +190,32 @@ def _shares(
     return np.asarray(np.bincount(winners, minlength=len(cells)) / draws, dtype=np.float64)
 
 
-def _normal(
-    generator: np.random.Generator, draws: int, groups: int, widths: Floats, group: list[int]
-) -> Floats:
+@lru_cache(maxsize=KEPT_DRAWS)
+def standard_normals(seed: int, draws: int, prices: int, speeds: int) -> tuple[Floats, ...]:
+    """Standard normal draws, the same for every question of one seed.
+
+    Parameters
+    ----------
+    seed, draws: of the generator. prices, speeds: groups that move together.
+
+    Returns
+    -------
+    (draws, prices), (draws, speeds), and (draws, 1) for electricity and for utilisation; not to be changed.
+    """
+    generator = np.random.default_rng(seed)
+    found = []
+    for size in (prices, speeds, 1, 1):
+        values = generator.standard_normal((draws, size))
+        values.setflags(write=False)
+        found.append(values)
+    return tuple(found)
+
+
+def _scaled(normal: Floats, widths: Floats, group: list[int]) -> Floats:
     """Draws (draws, groups), each of the 80 % half-width of its group."""
-    scale = np.empty(groups)
+    scale = np.empty(normal.shape[1])
     scale[group] = widths / P90
-    return generator.standard_normal((draws, groups)) * scale
+    return normal * scale
 
 
 def _price_spread(ranking: Ranking, cell: tuple[int, int, int]) -> float:

@@ -77,6 +77,20 @@ RULES: Mapping[str, Rule] = {
 }
 
 
+_VLLM_FORMATS = {"awq": 7.5, "int4": 7.5, "int8": 7.5, "fp8": 7.5, "mxfp4": 7.5, "nvfp4": 7.5}
+FORMAT_CAPABILITY: Mapping[str, Mapping[str, float]] = {"vllm": _VLLM_FORMATS, "sglang": _VLLM_FORMATS}
+"""Lowest NVIDIA compute capability whose kernels an engine has for a weight format.
+
+vLLM, "Supported Hardware": AWQ, INT8 and the Marlin kernels of GPTQ, AWQ, FP8 and FP4 from Turing (7.5) on;
+Volta has GPTQ, bitsandbytes and GGUF. docs.vllm.ai/quantization, read 2026-11-30.
+"""
+
+
+def format_capability(engine: str, precision: str) -> float:
+    """Lowest NVIDIA compute capability for a weight format in an engine; 0 where it asks for none."""
+    return FORMAT_CAPABILITY.get(engine, {}).get(precision, 0.0)
+
+
 def runs(
     gpu: Gpu, wanted: str, releases: Sequence[FrameworkRelease], os: str = "", driver: str = ""
 ) -> Support:
@@ -113,16 +127,22 @@ def runs(
     return next((v for _, v in verdicts if v.runs), verdicts[0][1])
 
 
-def engine_runs(gpu: Gpu, engine: str) -> Support:
-    """Whether any release of an engine runs on a card."""
+def engine_runs(gpu: Gpu, engine: str, precision: str = "") -> Support:
+    """Whether any release of an engine runs a weight format on a card."""
+    needed = format_capability(engine, precision)
+    if gpu.vendor.upper() == "NVIDIA" and gpu.compute_capability and float(gpu.compute_capability) < needed:
+        params = {"framework": engine, "precision": precision, "gpu": gpu.name, "needed": f"{needed:.1f}"}
+        return Support(False, Message("engine_lacks_format", params))
     return _by_rule(gpu, engine, "", ())
 
 
-def without_engine(table: GpuTable, engine: str) -> Flags:
-    """Cards on which no release of an engine runs: `engine_runs` for a whole table."""
+def without_engine(table: GpuTable, engine: str, precision: str = "") -> Flags:
+    """Cards on which no release of an engine runs a format: `engine_runs` for a whole table."""
     rule = RULES[engine]
     wanted = [CARD_CLASSES.index(name) for name in rule.classes]
-    least = np.inf if rule.nvidia_from is None else rule.nvidia_from
+    least = (
+        np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(engine, precision))
+    )
     capable = np.nan_to_num(table.capability, nan=0.0) >= least
     runs_there = np.where(table.is_nvidia, capable, np.isin(table.card_class, wanted))
     return np.asarray(~runs_there, dtype=bool)

@@ -29,6 +29,12 @@ ENGINES: tuple[str, ...] = (
     "diffusers",
     "faster-whisper",
 )
+RESERVING_ENGINES = ("vllm", "sglang")
+"""Engines that take a share of the card when they start, whatever the question needs."""
+MEMORY_FRACTION = 0.9
+SAMPLED_SEQUENCES = 256
+"""max_num_seqs of an engine's profiling run."""
+MAX_BATCHED_TOKENS = 4096
 OPTIMIZERS: tuple[str, ...] = (
     "adamw",
     "adamw-8bit",
@@ -277,6 +283,17 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
         filled["kv_precision"] = kv
         if not trains:
             notes.append(Assumption("kv_precision", kv, "default_kv_precision"))
+    if not trains and engine in RESERVING_ENGINES:
+        # The estimates read the open fields by these same values.
+        if work.memory_fraction is None:
+            notes.append(Assumption("memory_fraction", MEMORY_FRACTION, "default_memory_fraction"))
+        if family == "decoder":
+            if work.max_num_seqs is None:
+                notes.append(Assumption("max_num_seqs", SAMPLED_SEQUENCES, "default_max_num_seqs"))
+            if work.max_batched_tokens is None:
+                notes.append(
+                    Assumption("max_batched_tokens", MAX_BATCHED_TOKENS, "default_max_batched_tokens")
+                )
     if model.dimensions_assumed:
         notes.append(Assumption("model", model.name or family, "dimensions_from_family_pattern"))
     filled["engine"] = engine

@@ -85,7 +85,7 @@ def fit_result(data: object, snapshot: Snapshot, today: date) -> Payload:
     work, notes = resolve(request.workload)
     plan = _best_plan(request, snapshot)
     found = core_fit(work, plan, request.gpu)
-    estimate = core_memory.estimate(work, plan)
+    estimate = core_memory.estimate(work, plan, request.gpu)
     return {
         "gpu": _gpu(request),
         "count": request.count,
@@ -252,10 +252,12 @@ def _best_plan(request: FitRequest, snapshot: Snapshot) -> Parallelism:
 
 def _must_run(request: FitRequest, work: Workload, plan: Parallelism) -> None:
     """No speed is stated for what cannot run; InputFault says why."""
-    if not engine_runs(request.gpu, work.engine).runs:
+    if not engine_runs(request.gpu, work.engine, work.precision).runs:
         raise InputFault.at("/gpu", "engine_cannot_run_there", engine=work.engine, gpu=request.gpu.name)
     found = core_fit(work, plan, request.gpu)
-    if found.verdict == "does_not_fit":
+    least = float(core_memory.estimate(work, plan).per_gpu_gib.low)
+    # Published runs have worked at need's lower end: only what even that rules out gets no speed.
+    if least > found.usable_gib - work.used_gib:
         params = {"gpu": request.gpu.name, "count": request.count, "margin_gib": round(-found.margin_gib, 1)}
         raise InputFault.at("/gpu", "cannot_run_there", **params)
 

@@ -241,6 +241,11 @@ def _workload(fields: Fields, snapshot: Snapshot) -> Workload | None:
     offload = _offload(work.object("offload"))
     parallelism = _parallelism(work.object("parallelism"))
     work.close()
+    if task == "training":
+        # A batch of one would be a guess that decides the answer, and so would the number format.
+        for name in ("batch_size", "precision"):
+            if not work.given(name):
+                work.fault(name, f"{name}_required")
     if len(fields.errors) > noted or model is None:
         return None
     settled: dict[str, Any] = {k: v for k, v in words.items() if v is not None}

@@ -58,6 +58,8 @@ TEMPLATES: dict[str, str] = {
     "tensor_does_not_divide_heads": N_("{heads} attention heads cannot be split over {tensor} cards."),
     "pipeline_exceeds_layers": N_("{layers} layers cannot make {pipeline} pipeline stages."),
     "expert_exceeds_experts": N_("{experts} experts cannot be spread over {expert} cards."),
+    "batch_size_required": N_("Training needs a batch size."),
+    "precision_required": N_("Training needs a precision."),
     "sequence_length_required": N_("Training a token model needs its sequence length."),
     "output_longer_than_sequence": N_(
         "The output cannot be longer than the sequence that holds it ({limit} tokens)."
@@ -95,6 +97,9 @@ TEMPLATES: dict[str, str] = {
     "default_output_length": N_("Not stated; a quarter of the sequence, at most 512 tokens."),
     "default_source_length": N_("Not stated; as long as the output."),
     "default_image_size": N_("Not stated; the size the model is published with."),
+    "default_memory_fraction": N_("Not stated; the share of the card that the engine takes by itself."),
+    "default_max_num_seqs": N_("Not stated; what the engine samples when it measures its memory."),
+    "default_max_batched_tokens": N_("Not stated; between the engine's values for small and large cards."),
     "default_kv_precision": N_("Not stated; the cache is kept in the compute type."),
     "dimensions_from_family_pattern": N_(
         "Only the size is known: dimensions follow the family's pattern, and the interval is wider."
@@ -122,7 +127,7 @@ TEMPLATES: dict[str, str] = {
     "default_pue": N_("Not stated; a usual machine room."),
     "default_utilisation": N_("Not stated; the cards work this share of the time."),
     "default_residual": N_("Not stated; share of the purchase price left at the end."),
-    "default_host_cny_per_gpu": N_("Not stated; share of a server for each card."),
+    "default_host_cny_per_gpu": N_("Not stated; 500 yuan and a fifth of the card's price."),
     # Cards, frameworks, prices
     "driver_too_old": N_("{framework} {version} needs driver {needed} or newer, not {driver}."),
     "framework_jit_only": N_(
@@ -192,6 +197,9 @@ TEMPLATES: dict[str, str] = {
     "price_variant_assumed": N_("The source does not say which variant of the card its price is for."),
     "price_is_of_server": N_("The price is of a whole 8-card server, host included: {amount_cny}."),
     "modded_without_warranty": N_("Modified card, without the maker's warranty."),
+    "engine_lacks_format": N_(
+        "{framework} has no {precision} kernels for {gpu}; they need compute capability {needed}."
+    ),
     "no_tensor_cores": N_(
         "No tensor cores ({capability}): 16-bit and narrower formats run, without a speed-up over FP32."
     ),

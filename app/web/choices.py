@@ -228,7 +228,7 @@ def summaries(state: FormState, assumed: dict[str, Any], gettext: Gettext) -> di
         f"PUE {one('pue')}",
         _("utilisation %(percent)s %%") % {"percent": one("utilisation")},
         _("residual %(percent)s %%") % {"percent": one("residual")},
-        _("host ¥%(amount)s") % {"amount": one("host")},
+        _("host ¥%(amount)s") % {"amount": one("host")} if one("host") else _("host ¥500 + 20\u00a0%"),
         _("prices ≤ %(days)s days") % {"days": one("max_age_days")},
     ]
     if one("prices"):

@@ -134,7 +134,7 @@ _ALL = (
     _number("electricity", "/economics/electricity_cny_per_kwh", "0.8"),
     _number("pue", "/economics/pue", "1.4"),
     _number("residual", "/economics/residual", "20", "percent"),
-    _number("host", "/economics/host_cny_per_gpu", "9000"),
+    _number("host", "/economics/host_cny_per_gpu"),
     FormField("budget", "/budget/amount", "number", ()),
     FormField("max_age_days", "/price_rules/max_age_days", "integer", ("180",)),
     FormField("tax", "/price_rules/tax", "choice", ("",), ("", "included", "excluded")),

@@ -313,8 +313,8 @@ def assumed_value(name: str, value: Any, words: Words) -> str:
         return formats.label(value, "assumed_field") if name == "engine_name" else value
     if name in ("utilisation", "residual", "memory_fraction"):
         return formats.percent(value)
-    if name in ("host_cny_per_gpu",):
-        return words.money.amount(value)
+    if name == "host_cny_per_gpu":
+        return words.money.amount(value) if value is not None else _("¥500 + 20\u00a0% of the card's price")
     if name == "electricity_cny_per_kwh":
         return f"\u00a5{formats.number(value, 2)}/kWh"
     if name == "months":

@@ -155,19 +155,26 @@ def test_another_currency_is_converted_at_the_last_rate_before_its_day() -> None
 
 
 def test_a_rate_older_than_45_days_is_marked() -> None:
-    at_limit = chosen(price(1000, "2026-07-15", currency="USD", region="US"))
-    beyond = chosen(price(1000, "2026-07-16", currency="USD", region="US"))
+    dollars = price(1000, "2026-07-01", currency="USD", region="US")
+    at_limit = chosen(dollars, as_of=date(2026, 7, 15))
+    beyond = chosen(dollars, as_of=date(2026, 7, 16))
     assert (at_limit.rate_on, at_limit.rate_old) == ("2026-05-31", False)
     assert (beyond.rate_on, beyond.rate_old) == ("2026-05-31", True)
+
+
+def test_the_question_s_date_picks_the_rate() -> None:
+    dollars = price(1000, "2026-03-01", currency="USD", region="US")
+    assert chosen(dollars, as_of=date(2026, 6, 1)).amount_cny == 7200
+    assert chosen(dollars).amount_cny == 7000
 
 
 def test_without_a_rate_a_foreign_price_is_not_used_but_listed() -> None:
     euros = price(1000, "2026-11-20", currency="EUR", region="EU")
     early = price(999, "2023-12-01", currency="USD", region="US")
     assert choose(euros) is None
-    assert choose(early) is None
-    listed = CardPrices("rtx4090", [euros, early]).unused(DAY, RATES)
-    assert [reason for _, reason in listed] == ["no_rate", "no_rate"]
+    assert choose(early, as_of=date(2023, 12, 31)) is None
+    listed = CardPrices("rtx4090", [euros]).unused(DAY, RATES)
+    assert [reason for _, reason in listed] == ["no_rate"]
 
 
 def test_the_launch_price_is_the_last_resort_and_only_for_new_cards() -> None:
@@ -194,7 +201,9 @@ def test_a_month_dates_from_its_last_day() -> None:
 
 def test_a_bare_year_is_never_fresh() -> None:
     found = chosen(price(9000, "2025"), as_of=date(2026, 1, 5))
-    assert (found.age_days, found.stale, found.ageing) == (5, True, False)
+    # Known within the year only: it counts from the year's first day.
+    assert (found.age_days, found.stale, found.ageing) == (369, True, False)
+    assert chosen(price(9000, "2026"), as_of=date(2026, 11, 30)).stale
     assert chosen(price(9000, "2025"), price(8000, "2025-11-01"), as_of=date(2026, 1, 5)).amount == 8000
 
 

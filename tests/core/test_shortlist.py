@@ -207,9 +207,19 @@ def test_a_server_price_serves_eight_with_its_host():
     assert by_count[8].cost.purchase_cny == 1_500_000
     assert by_count[8].cost.host_cny == 0
     assert by_count[4].cost.purchase_cny == 800_000
-    assert by_count[4].cost.host_cny == 36_000
+    # 500 yuan and a fifth of the price for each card where no host share is stated.
+    assert by_count[4].cost.host_cny == pytest.approx(4 * (500 + 0.2 * 200_000))
     alone = {o.count for o in ask(prices={}, server_prices=server, filters=filters).options}
     assert alone == {8}
+
+
+def test_an_older_server_price_does_not_displace_a_newer_card_price():
+    cards = {("h100-sxm5-80gb", "new"): price("h100-sxm5-80gb", 200_000, age_days=20)}
+    server = {("h100-sxm5-80gb", "new"): price("h100-sxm5-80gb", 900_000, per="server-8", age_days=140)}
+    (option,) = ask(
+        prices=cards, server_prices=server, counts=(8,), filters=Filters(gpus=("h100-sxm5-80gb",))
+    ).options
+    assert (option.price.per, option.cost.purchase_cny) == ("card", 1_600_000)
 
 
 def test_an_own_price_replaces_all_conditions():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.core.support import engine_runs, runs
+from app.core.gpu_table import GpuTable
+from app.core.support import engine_runs, runs, without_engine
 from tests.core.cards import BY_ID, card
 
 
@@ -102,3 +103,21 @@ def test_driver(driver, version, good):
 )
 def test_engines(gpu, engine, good):
     assert engine_runs(gpu, engine).runs is good
+
+
+@pytest.mark.parametrize(
+    ("capability", "precision", "good"),
+    [
+        ("7.0", "awq", False),
+        ("7.0", "gptq", True),
+        ("7.0", "mxfp4", False),
+        ("7.5", "awq", True),
+        ("9.0", "fp8", True),
+    ],
+)
+def test_an_engine_needs_kernels_for_the_weight_format(capability: str, precision: str, good: bool) -> None:
+    """vLLM, Supported Hardware table: Volta has GPTQ and neither AWQ nor Marlin."""
+    card = replace(BY_ID["v100-sxm2-16gb"], compute_capability=capability)
+    assert engine_runs(card, "vllm", precision).runs is good
+    table = GpuTable.from_gpus([card])
+    assert bool(without_engine(table, "vllm", precision)[0]) is not good

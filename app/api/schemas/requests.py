@@ -254,7 +254,7 @@ class Economics(Strict):
     pue: Annotated[float, _in(parts.ECONOMICS["pue"])] = 1.4
     utilisation: Annotated[float, _in(parts.ECONOMICS["utilisation"])] = 0.6
     residual: Annotated[float, _in(parts.ECONOMICS["residual"])] = 0.2
-    host_cny_per_gpu: Annotated[float, _in(parts.ECONOMICS["host_cny_per_gpu"])] = 9000
+    host_cny_per_gpu: Annotated[float, _in(parts.ECONOMICS["host_cny_per_gpu"])] | None = None
 
 
 class Work(Strict):

@@ -8,13 +8,11 @@ from app.core.estimates import Interval, MemoryEstimate
 from app.core.gpu import Gpu
 from app.core.memory import encoders, generation, inference, training, vision
 from app.core.memory.terms import Reserve, Term, assemble
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import MEMORY_FRACTION, RESERVING_ENGINES, Parallelism, Workload, resolve
 
 ASSUMED_DIMENSIONS_WIDTH = 0.12
 """Relative half-width added where only the size of the model is known."""
-MEMORY_FRACTION = 0.9
 """Share of the card that vLLM and SGLang take by default."""
-RESERVING_ENGINES = ("vllm", "sglang")
 ONE_CARD = Parallelism()
 
 
@@ -51,10 +49,15 @@ def estimate(work: Workload, plan: Parallelism | None = None, gpu: Gpu | None = 
     found, reserve = _terms(work, plan)
     widen = ASSUMED_DIMENSIONS_WIDTH if work.model.dimensions_assumed else 0.0
     answer = assemble(found, reserve, notes, widen)
-    if gpu is not None and work.engine in RESERVING_ENGINES and work.task == "inference" and gpu.usable_gib:
-        taken = gpu.usable_gib * (work.memory_fraction or MEMORY_FRACTION)
-        answer = replace(answer, reserved_gib=Interval(taken, taken, taken))
-    return answer
+    return answer if gpu is None else reserved_on(answer, work, gpu)
+
+
+def reserved_on(answer: MemoryEstimate, work: Workload, gpu: Gpu) -> MemoryEstimate:
+    """The estimate with what the engine takes of this card: a share fixed at its start, for some engines."""
+    if work.engine not in RESERVING_ENGINES or work.task != "inference" or not gpu.usable_gib:
+        return answer
+    taken = gpu.usable_gib * (work.memory_fraction or MEMORY_FRACTION)
+    return replace(answer, reserved_gib=Interval(taken, taken, taken))
 
 
 def _terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:

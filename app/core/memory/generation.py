@@ -64,7 +64,7 @@ def diffusion_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Rese
             stage = plan.zero_stage if plan.data > 1 else 0
             step = trained * state_bytes(work, plan).workspace / (plan.data if stage else 1)
             idle = greater(step - activations, 0.0)
-            found.append(Term("optimizer", idle, "derived", "memory.optimizer_step", *near["states"]))
+            found.append(Term("engine", idle, "derived", "memory.optimizer_step", *near["states"]))
         pool = pool + TRAIN_POOL_SHARE * activations
     found.append(
         Term("activations", activations, "calibrated", "memory.diffusion_activations", *near["activations"])

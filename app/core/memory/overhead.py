@@ -9,7 +9,7 @@ from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
 from app.core.model import ModelArchitecture
 from app.core.units import GIB, MIB, Number
-from app.core.workload import Parallelism, Workload
+from app.core.workload import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES, Parallelism, Workload
 
 CONTEXT_GIB = {"new": 0.45, "usual": 0.55, "old": 1.1}
 """CUDA context with loaded kernels. V100 with PyTorch 1.x: 1.31 GiB; CUDA 12 loads them lazily: 0.4-0.6."""
@@ -18,8 +18,6 @@ CTRANSLATE_CONTEXT_GIB = 0.45
 COLLECTIVE_GIB = 0.38
 """NCCL and custom all-reduce buffers: 342 MB at 2 GPUs, 392 MB at 4-8."""
 NON_TORCH_GIB = 0.12
-MAX_BATCHED_TOKENS = 4096
-SAMPLED_SEQUENCES = 256
 LOGIT_COPIES = 3.0
 LLAMA_CPP_UBATCH = 512
 TRANSFORMERS_WORKSPACE_GIB = 0.06

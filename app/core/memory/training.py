@@ -82,23 +82,23 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
         found, transient_extra, workspace = _full(work, plan)
     else:
         found, transient_extra, workspace = _adapters(work, plan)
-    activations: Number = peak.kept + greater(peak.layer - peak.logits, 0.0) + transient_extra
+    # Autocast copies are weights a second time; what FSDP gathers lives and dies with the layers.
+    casts = 0.0 if work.task != "training" or (plan.zero_stage == 3 and plan.data > 1) else transient_extra
+    found[0] = found[0]._replace(size=found[0].size + casts)
+    activations: Number = peak.kept + greater(peak.layer - peak.logits, 0.0) + (transient_extra - casts)
     share, fixed = near["fragmentation"]
     if work.padding == "packed":
         share *= PACKED_SHARE
     if plan.zero_stage == 3 and plan.data > 1 and work.task != "training":
         fixed = SHARDED_POOL_BYTES
     # Where the loss leaves a pool behind, the other tensors live in it.
-    pool: Number = share * (activations + peak.logits) + fixed
+    live: Number = activations + casts + peak.logits
+    pool: Number = share * live + fixed
     if work.software == "old":
         pool = greater(peak.pool + fixed, pool)
-    idle = greater(workspace - activations - peak.logits - peak.pool, 0.0)
+    idle = greater(workspace - live - peak.pool, 0.0)
     below, above = near["activations"]
-    found.append(
-        Term("optimizer", found.pop().size + idle, "exact", "memory.optimizer", *near["states"])
-        if found[-1].part == "optimizer"
-        else Term("optimizer", idle, "derived", "memory.optimizer_step", *near["states"])
-    )
+    found.append(Term("engine", idle, "derived", "memory.optimizer_step", *near["states"]))
     found.append(Term("activations", activations, "calibrated", "memory.training_activations", below, above))
     found.append(Term("logits", peak.logits, "calibrated", "memory.training_logits", *near["logits"]))
     found.append(

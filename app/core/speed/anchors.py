@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -151,23 +152,15 @@ class Evidence:
             np.zeros(1),
         )
 
-    def point(self, asked: Points, card: int, count: int) -> Points:
-        """The question on one card type and number of cards."""
-        codes = {n: np.array([k[card]], dtype=np.intp) for n, k in self.card_codes.items()}
-        return Points({**asked.codes, **codes}, asked.batch, asked.length, np.array([np.log2(float(count))]))
-
-    def distance(self, point: Points) -> Floats:
-        """Octaves from each row of this card, model, precision and engine; infinite for other rows."""
+    def alike(self, asked: Points) -> tuple[Index, Floats]:
+        """Rows of the model, precision and engine of a question, and their octaves from it, cards apart."""
         rows = self.posterior.points
         same = np.ones(len(rows), dtype=bool)
-        for name in ("card", "model", "precision", "engine"):
-            same &= (rows.codes[name] == point.codes[name]) & (rows.codes[name] >= 0)
-        apart = np.abs(rows.batch - point.batch) + np.abs(rows.length - point.length)
-        return np.where(same, apart + np.abs(rows.count - point.count), np.inf)
-
-    def knows(self, point: Points) -> bool:
-        """Whether rows of this card family or of this model exist."""
-        return bool(point.codes["card_class"][0] >= 0 or point.codes["model"][0] >= 0)
+        for name in ("model", "precision", "engine"):
+            same &= (rows.codes[name] == asked.codes[name]) & (rows.codes[name] >= 0)
+        found = np.flatnonzero(same)
+        apart = np.abs(rows.batch[found] - asked.batch) + np.abs(rows.length[found] - asked.length)
+        return found, np.asarray(apart, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -180,6 +173,31 @@ class Phase:
     kind: str
     """Class of `constants.WIDTHS`."""
     _widths: dict[tuple[int, float], float] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _alike(self) -> tuple[Index, Floats]:
+        return self.evidence.alike(self.asked)
+
+    def close(self, card: int, count: int) -> tuple[str, ...]:
+        """Ids of the measurements within `FAR_OCTAVES` of the question on a card and number of cards.
+
+        Parameters
+        ----------
+        card: row of the evidence's table. count: cards.
+
+        Returns
+        -------
+        At most `SHOWN_ROWS` of them, the nearest first.
+        """
+        rows, apart = self._alike
+        code = int(self.evidence.card_codes["card"][card])
+        if code < 0 or not len(rows):
+            return ()
+        points = self.evidence.posterior.points
+        own = np.flatnonzero(points.codes["card"][rows] == code)
+        octaves = apart[own] + np.abs(points.count[rows[own]] - np.log2(float(count)))
+        nearest = np.argsort(octaves, kind="stable")[:SHOWN_ROWS]
+        return tuple(self.evidence.rows[rows[own[i]]].id for i in nearest if octaves[i] <= FAR_OCTAVES)
 
     def widths(self, cells: Sequence[tuple[int, float]]) -> Floats:
         """Half-widths of the 80 % interval, (cells,); each is worked out once.
@@ -239,14 +257,14 @@ class Corrections:
         found = self.phases.get(phase)
         if found is None:
             return "derived", ()
-        evidence = found.evidence
-        point = evidence.point(found.asked, int(self.cards[card]), self.counts[plan])
-        apart = evidence.distance(point)
-        nearest = np.argsort(apart, kind="stable")[:SHOWN_ROWS]
-        close = [evidence.rows[i].id for i in nearest if apart[i] <= FAR_OCTAVES]
+        evidence, row = found.evidence, int(self.cards[card])
+        close = found.close(row, self.counts[plan])
         if close:
-            return "measured", tuple(close)
-        return ("calibrated" if evidence.knows(point) else "derived"), ()
+            return "measured", close
+        family = int(evidence.card_codes["card_class"][row])
+        # Rows of this card family or of this model exist.
+        known = family >= 0 or int(found.asked.codes["model"][0]) >= 0
+        return ("calibrated" if known else "derived"), ()
 
 
 def corrections(

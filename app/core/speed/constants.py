@@ -208,8 +208,6 @@ PREFILL_NARROW_SHARE = 0.80
 ATTENTION_COST: Mapping[str, float] = {"llama.cpp": 7.0}
 """Time of a prompt's attention products over that of other products of as many FLOPs (no fused kernel)."""
 ENGINE_PREFILL: Mapping[str, float] = {"tensorrt-llm": 1.4, "transformers": 0.7, "pytorch": 0.7}
-MEMORY_FRACTION = 0.9
-"""Of the usable memory that a serving engine fills with weights and KV cache."""
 SERVING_SHARE: Mapping[str, float] = {"tensorrt-llm": 1.3}
 SERVING_SHARE_DEFAULT = 1.0
 """Continuous batching over prefill and decode one after the other: it overlaps the two in part."""

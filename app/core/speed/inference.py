@@ -15,7 +15,7 @@ from app.core.speed.scaling import all_reduce_s, bubble, message_s
 from app.core.speed.terms import Plans, Shape, Terms, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
 from app.core.units import GB, GIB, TERA, Number
-from app.core.workload import Workload
+from app.core.workload import MEMORY_FRACTION, Workload
 
 MICRO_BATCH_TOKENS = 512.0
 """Tokens that one pipeline stage takes at a time while it reads a prompt."""
@@ -179,7 +179,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     limited = work.load == "saturated"
     if limited:
         # More sequences than the KV cache holds wait for their turn.
-        room = cards.usable_gib * GIB * (work.memory_fraction or c.MEMORY_FRACTION)
+        room = cards.usable_gib * GIB * (work.memory_fraction or MEMORY_FRACTION)
         loaded = read_bytes(work, np.inf) / (plans.tensor * plans.pipeline)
         held = np.floor((room - loaded) * stages / np.maximum(kv_s * bandwidth, 1.0))
         together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))

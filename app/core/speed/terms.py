@@ -101,6 +101,10 @@ class Terms:
 def cell_of(values: Number, *cell: int) -> float:
     """One cell of an array that broadcasts to a larger shape."""
     array = np.asarray(values)
+    if array.ndim == 2 and len(cell) == 2:
+        # Nearly every call: a grid of cards x plans, or one of its margins.
+        rows, columns = array.shape
+        return float(array[0 if rows == 1 else cell[0], 0 if columns == 1 else cell[1]])
     short = len(cell) - array.ndim
     return float(
         array[tuple(0 if size == 1 else i for size, i in zip(array.shape, cell[short:], strict=True))]
