@@ -1,4 +1,4 @@
-"""migrate, seed, doctor: setting the database up and looking it over."""
+"""migrate, seed, doctor, backup, restore: setting the database up, looking it over, keeping it safe."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from app.commands.output import EXIT_DATABASE, EXIT_INPUT, CommandFailure, complain, write, write_json
@@ -23,6 +24,14 @@ def add_commands(commands: Any) -> None:
         ("doctor", "say what is wrong with settings, database and data", _doctor),
     ):
         parser = commands.add_parser(name, help=text, description=text)
+        parser.add_argument("--json", action="store_true", help="print the result as JSON")
+        parser.set_defaults(run=run)
+    for name, text, run in (
+        ("backup", "copy the database to a file while it is in use, and check the copy", _backup),
+        ("restore", "put a copy in the place of the database; stop the server first", _restore),
+    ):
+        parser = commands.add_parser(name, help=text, description=text)
+        parser.add_argument("file", type=Path, help="the copy")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.set_defaults(run=run)
 
@@ -87,3 +96,22 @@ def _doctor(options: argparse.Namespace) -> None:
     write(f"Database   {body['database_url']}")
     write(f"Catalogue  {body['catalog']}: {body['cards']} cards, {body['models']} models")
     write("Prices     " + ", ".join(f"{kind} {count}" for kind, count in body["prices"].items()))
+
+
+def _backup(options: argparse.Namespace) -> None:
+    with trouble():
+        copy = maintenance.back_up(read_settings().database_url, options.file)
+    if options.json:
+        write_json({"file": str(copy.path), "size_bytes": copy.size_bytes})
+    else:
+        write(f"Copied and checked: {copy.path}, {copy.size_bytes / 1e6:,.1f} MB.")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    with trouble():
+        previous = maintenance.restore(read_settings().database_url, options.file)
+    if options.json:
+        write_json({"previous": str(previous.path) if previous else None})
+    else:
+        kept = f"; the database before it is {previous.path}" if previous else ""
+        write(f"Restored from {options.file}{kept}.")

@@ -21,7 +21,7 @@ def add_commands(commands: Any) -> None:
         "--scope",
         action="append",
         choices=keys.SCOPES,
-        help="what it may do; may be repeated; read by default",
+        help="what it may do; write includes read, admin both; may be repeated; write by default",
     )
     revoke = actions.add_parser("revoke", help="make a key useless from now on")
     revoke.add_argument("id", help="id of the key, as listed")
@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _create(options: argparse.Namespace) -> None:
-    scopes = tuple(options.scope or ("read",))
+    scopes = tuple(options.scope or ("write",))
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         made = keys.create_key(engine, options.name, scopes)
     if options.json:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from app import __version__
-from app.catalog.db import check_revision, create_engine_from_url, is_empty, upgrade
+from app.catalog.backup import Backup, back_up_file, restore_file
+from app.catalog.db import check_revision, create_engine_from_url, is_empty, sqlite_path, upgrade
 from app.catalog.faults import SeedFault
 from app.catalog.problems import DatabaseProblem
 from app.catalog.seed import SeedReport, load_seed
@@ -22,12 +24,14 @@ __all__ = [
     "DatabaseProblem",
     "SeedFault",
     "SeedReport",
+    "back_up",
     "database",
     "look_over",
     "migrate",
     "open_catalogue",
     "open_database",
     "prepare",
+    "restore",
     "seed",
 ]
 
@@ -67,6 +71,23 @@ def seed(url: str) -> SeedReport:
     """Load the data of this version; DatabaseProblem or SeedFault, and nothing is written then."""
     with open_database(url) as engine:
         return load_seed(engine)
+
+
+def back_up(url: str, target: Path) -> Backup:
+    """A checked copy of a database that may be in use; DatabaseProblem when it is none of a file."""
+    return back_up_file(_file_of(url), target)
+
+
+def restore(url: str, source: Path) -> Backup | None:
+    """Put a copy in the place of the database; what was there is kept beside it and returned."""
+    return restore_file(source, _file_of(url))
+
+
+def _file_of(url: str) -> Path:
+    path = sqlite_path(url)
+    if path is None:
+        raise DatabaseProblem("unsupported", "Only a SQLite file is copied here; use the server's own tools.")
+    return path
 
 
 def prepare(url: str, auto_seed: bool) -> None:

@@ -207,3 +207,21 @@ def test_a_wrong_setting_is_named(
 def test_tables_align_chinese_and_latin_text() -> None:
     lines = table([["卡", "GiB"], ["RTX 4090", "24"], ["昇腾", "64"]])
     assert lines == ["卡        GiB", "────────  ───", "RTX 4090   24", "昇腾       64"]
+
+
+@pytest.mark.usefixtures("seeded")
+def test_a_backup_is_restored_and_the_database_before_it_kept(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy.db"
+    status, printed, _ = run(capsys, "backup", str(copy), "--json")
+    assert status == 0 and json.loads(printed)["size_bytes"] == copy.stat().st_size > 1e6
+    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{tmp_path / 'new.db'}")
+    status, printed, _ = run(capsys, "restore", str(copy), "--json")
+    assert status == 0 and json.loads(printed) == {"previous": None}
+    status, printed, _ = run(capsys, "restore", str(copy), "--json")
+    assert status == 0 and Path(json.loads(printed)["previous"]).is_file()
+    status, printed, _ = run(capsys, "doctor", "--json")
+    assert status == 0 and json.loads(printed)["cards"] >= 180
+    status, _, complaint = run(capsys, "restore", str(tmp_path / "none.db"))
+    assert status == 3 and "none.db" in complaint
