@@ -17,7 +17,7 @@ from app.api.context import language_of as language_of_script
 from app.api.problems import invalid_input
 from app.api.query_faults import as_faults
 from app.catalog.problems import DatabaseProblem, problem_of
-from app.core.faults import InputFault
+from app.core.faults import FieldError, InputFault
 from app.errors import AppError, problem_response, slug_of, title_of
 from app.middleware.body_limit import BodyTooLarge, too_large
 from app.middleware.request_id import current_request_id
@@ -28,6 +28,9 @@ from app.web.render import language_of as language_of_reader
 
 logger = logging.getLogger("app.errors")
 
+# What FastAPI says where the JSON parser gives up with anything but a syntax error: too many digits, nesting
+# without end, bytes that are no UTF-8.
+UNPARSED = "There was an error parsing the body"
 NOT_FOUND = "There is nothing at this address."
 # Kind of a database problem -> (status, seconds until trying again, sentence for the client).
 # The log has the operator's sentence with the command to run.
@@ -112,6 +115,8 @@ async def _http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if isinstance(error, BodyTooLarge):
         return error_response(request, too_large(error.limit))
+    if isinstance(error.__cause__, ValueError | RecursionError) and error.detail == UNPARSED:
+        return error_response(request, invalid_input([FieldError("", "not_json")], language_of(request)))
     status = error.status_code
     if status < 400:
         return Response(status_code=status, headers=error.headers)

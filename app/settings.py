@@ -38,10 +38,10 @@ class Settings(BaseSettings):
         600, ge=1, description="Calculations that one address may ask for in a minute without an API key."
     )
     comparisons_per_hour: int = Field(
-        20, ge=1, description="Frozen comparisons that one address may create in an hour."
+        120, ge=1, description="Frozen comparisons that one address may create in an hour."
     )
     comparisons_per_day: int = Field(
-        60, ge=1, description="Frozen comparisons that one address may create in a day."
+        1_000, ge=1, description="Frozen comparisons that one address may create in a day."
     )
     read_requires_key: bool = Field(False, description="Ask for an API key for reading the API too.")
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(

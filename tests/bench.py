@@ -95,7 +95,8 @@ def questions(snapshot: Snapshot) -> dict[str, Workload]:
 def core(snapshot: Snapshot, repeats: int) -> Iterator[Result]:
     """The engine without a server: candidates, memory estimates, whole answers."""
     table = GpuTable.from_gpus(snapshot.gpus)
-    index = BenchmarkIndex(snapshot.benchmarks)
+    models = {key: preset.architecture for key, preset in snapshot.models.items()}
+    index = BenchmarkIndex(snapshot.benchmarks, models)
     prices = snapshot.price_choices(AS_OF)
     servers = snapshot.server_choices(AS_OF)
     rates = []
@@ -107,7 +108,7 @@ def core(snapshot: Snapshot, repeats: int) -> Iterator[Result]:
             built = build_grid(resolved, table, snapshot.gpus, COUNTS, index)
             best = best_plans(built, COUNTS)
             found = price_grid(question, snapshot.gpus, COUNTS, prices, servers)
-            blocked = blocked_precision(resolved, built.rate)
+            blocked = blocked_precision(resolved, built.rate, table)
             cards = filter_cards(
                 snapshot.gpus, table, question.filters, blocked, resolved.precision, resolved.engine, (), {}
             )

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import sqlite3
+import threading
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
 
 import pytest
+import uvicorn
 from fastapi import Body, FastAPI
 from fastapi.responses import PlainTextResponse
 from fastapi.testclient import TestClient
@@ -20,6 +26,7 @@ from app.core.faults import InputFault
 from app.error_handlers import DATABASE_ANSWERS, DATABASE_DOWN, NOT_FOUND
 from app.errors import AppError, title_of
 from app.main import create_app
+from app.middleware import body_limit
 from app.middleware.body_limit import too_large
 from app.middleware.security_headers import CONTENT_SECURITY_POLICY
 from app.runtime import startup_fault
@@ -277,7 +284,7 @@ def test_a_body_at_the_limit_passes_and_one_above_gets_413(guarded: TestClient) 
 
 
 async def call(
-    app: FastAPI, headers: list[tuple[bytes, bytes]], chunks: int
+    app: FastAPI, headers: list[tuple[bytes, bytes]], chunks: int, silent: bool = False
 ) -> tuple[int, int, dict[str, Any]]:
     """Send up to `chunks` chunks of 1,000 bytes; answer (status, chunks that were read, body)."""
     read = 0
@@ -286,6 +293,8 @@ async def call(
 
     async def receive() -> dict[str, Any]:
         nonlocal read
+        if silent:
+            await asyncio.Event().wait()
         read += 1
         return {"type": "http.request", "body": b" " * 1000, "more_body": read < chunks}
 
@@ -314,19 +323,78 @@ async def call(
     return status, read, json.loads(body)
 
 
-def test_a_stated_length_above_the_limit_is_refused_unread(app: FastAPI) -> None:
+def test_what_still_comes_after_a_refusal_is_read_and_dropped(app: FastAPI) -> None:
     for length in (b"10000000", b"9" * 400):
-        status, read, problem = asyncio.run(call(app, [(b"content-length", length)], 10_000))
-        assert (status, read, problem["type"]) == (413, 0, "content-too-large")
+        status, read, problem = asyncio.run(call(app, [(b"content-length", length)], 100))
+        assert (status, read, problem["type"]) == (413, 100, "content-too-large")
+    waiting = [(b"content-length", b"10000000"), (b"expect", b"100-continue")]
+    assert asyncio.run(call(app, waiting, 100))[:2] == (413, 0)
+
+
+def test_no_more_is_dropped_than_a_bound(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(body_limit, "MAX_DRAINED_BYTES", 50_000)
+    status, read, _ = asyncio.run(call(app, [(b"content-length", b"10000000")], 10_000))
+    assert (status, read) == (413, 50)
+    assert asyncio.run(call(app, [], 10_000))[:2] == (413, LIMIT // 1000 + 1 + 50)
+
+
+def test_a_client_that_sends_nothing_is_not_waited_for_without_end(
+    app: FastAPI, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body_limit, "MAX_DRAINING_S", 0.05)
+    status, _, _ = asyncio.run(call(app, [(b"content-length", b"10000000")], 10_000, silent=True))
+    assert status == 413
+
+
+@pytest.fixture
+def address(app: FastAPI) -> Iterator[str]:
+    """The application behind a real socket."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="warning", access_log=False))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started:
+        assert thread.is_alive() and time.monotonic() < deadline
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}"
+    server.should_exit = True
+    thread.join(timeout=15)
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize(("path", "status"), [("test/echo", 413), ("none", 404)])
+def test_who_sends_ten_megabytes_can_read_the_refusal(
+    address: str, path: str, status: int, chunked: bool
+) -> None:
+    status = status if chunked else 413
+    content = b'{"a": "' + b"x" * 9_999_991 + b'"}'
+    assert len(content) == 10_000_000
+    pieces = (content[at : at + 65_536] for at in range(0, len(content), 65_536))
+    request = urllib.request.Request(
+        f"{address}/api/v1/{path}",
+        data=pieces if chunked else content,
+        headers={"content-type": "application/json"},
+        method="POST",
+    )
+    # Several times: a reset depends on who is faster.
+    for _ in range(1 if chunked else 5):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=30)
+        assert refused.value.code == status
+        assert json.load(refused.value)["status"] == status
 
 
 @pytest.mark.parametrize("length", [[], [(b"content-length", b"1000")]])
-def test_a_chunked_or_lying_body_is_read_no_further_than_the_limit(
+def test_a_chunked_or_lying_body_is_kept_no_further_than_the_limit(
     app: FastAPI, length: list[tuple[bytes, bytes]]
 ) -> None:
-    status, read, problem = asyncio.run(call(app, length, 10_000))
+    status, read, problem = asyncio.run(call(app, length, 100))
     assert (status, problem["status"]) == (413, 413)
-    assert read == LIMIT // 1000 + 1
+    assert read == 100
+    assert asyncio.run(call(app, length, LIMIT // 1000 + 1))[:2] == (413, LIMIT // 1000 + 1)
 
 
 # --- request id, compression, metrics ---------------------------------------------------------------------

@@ -17,7 +17,7 @@ def test_defaults_serve_a_local_instance() -> None:
     assert settings.database_url == "sqlite:///cardworth.db"
     assert settings.auto_seed and not settings.hsts and not settings.read_requires_key
     assert settings.cors_origins == ()
-    assert (settings.comparisons_per_hour, settings.comparisons_per_day) == (20, 60)
+    assert (settings.comparisons_per_hour, settings.comparisons_per_day) == (120, 1_000)
 
 
 def test_variables_override_defaults(monkeypatch: pytest.MonkeyPatch) -> None:

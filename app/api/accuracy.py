@@ -13,11 +13,15 @@ from app.api.problems import documented
 from app.api.route import ApiRoute
 from app.api.schemas.answers import Open
 from app.services.accuracy import memory_report
+from app.services.accuracy_speed import speed_report
 from app.services.accuracy_texts import in_words
+from app.services.later import COMPUTING, READY, Later
 
 router = APIRouter(tags=["accuracy"], route_class=ApiRoute)
 
 Shown = Literal["report", "fit", "all"]
+SECONDS_TO_SPEED = 5
+_speed: Later[dict[str, Any]] = Later(6)
 
 
 class ErrorSummary(Open):
@@ -54,6 +58,10 @@ class AccuracyAnswer(Open):
     """Measured against predicted."""
 
     memory: MemoryAccuracyAnswer
+    speed: dict[str, Any] = Field(
+        description="Speed, estimated against measured, when `status` is `ready`; `computing` while it is "
+        "worked out, which Retry-After says to wait for."
+    )
     versions: dict[str, str]
 
 
@@ -72,11 +80,23 @@ def accuracy(
     rows: Annotated[bool, Query(description="List each measured figure beside its prediction.")] = True,
     lang: Lang = None,
 ) -> Response:
-    """Errors by group and by class, verdicts on runs, and the cases that are faulty or not expressed."""
+    """Errors by group and by class, verdicts on runs, cases not expressed; of speed, by what was seen."""
     del lang
+
+    snapshot = Context.of(request).snapshot
+    speed = _speed.get((snapshot.digest, part), lambda: speed_report(snapshot, part))
+    status = speed.status
 
     def compute(context: Context) -> dict[str, Any]:
         memory = memory_report(context.snapshot, None if part == "all" else part, rows)
-        return {"memory": in_words(memory, context.language), "versions": memory["versions"]}
+        return {
+            "memory": in_words(memory, context.language),
+            "speed": {"status": status, **((speed.value or {}) if status == READY else {})},
+            "versions": memory["versions"],
+        }
 
-    return cached_answer(request, "accuracy", {"part": part, "rows": rows}, compute)
+    question = {"part": part, "rows": rows, "speed": status}
+    response = cached_answer(request, "accuracy", question, compute)
+    if status == COMPUTING:
+        response.headers["retry-after"] = str(SECONDS_TO_SPEED)
+    return response

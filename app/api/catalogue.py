@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.api.answers import json_response
 from app.api.context import AsOf, Context, Currency, Lang
-from app.api.problems import documented, not_found
+from app.api.problems import documented, not_one
 from app.api.route import ApiRoute
 from app.api.schemas import answers
 from app.services import catalogue
@@ -52,7 +52,7 @@ def _list(
             context.language,
         )
     except NotInCatalogue as missing:
-        raise not_found(context.language) from missing
+        raise not_one(missing, context.language) from missing
     _in_dollars(body, context)
     return json_response(body, headers=_link(request, body["next"]))
 
@@ -96,7 +96,7 @@ def gpu(
     try:
         body = catalogue.gpu_detail(context.snapshot, gpu_id, as_of or context.today, context.language)
     except NotInCatalogue as missing:
-        raise not_found(context.language) from missing
+        raise not_one(missing, context.language) from missing
     _in_dollars(body, context)
     return json_response(body)
 
@@ -170,7 +170,7 @@ def model(request: Request, model_id: Id, lang: Lang = None) -> Response:
     try:
         body = catalogue.model_detail(context.snapshot, model_id)
     except NotInCatalogue as missing:
-        raise not_found(context.language) from missing
+        raise not_one(missing, context.language) from missing
     return json_response(body)
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 from app.api.answers import json_response
 from app.api.bodies import ComparisonBody
 from app.api.context import AsOf, Context, Currency, Lang
-from app.api.problems import documented, not_found, stale_price
+from app.api.problems import documented, manage_token_refused, not_found, stale_price
 from app.api.route import (
     PRIVATE,
     ComparisonCreationRoute,
@@ -22,7 +22,7 @@ from app.api.route import (
 from app.api.schemas import answers
 from app.services import comparisons
 from app.services.calculator import StalePrice
-from app.services.comparisons import NoSuchComparison
+from app.services.comparisons import ManageTokenRefused, NoSuchComparison
 
 creation = APIRouter(tags=["comparisons"], route_class=ComparisonCreationRoute)
 reading = APIRouter(tags=["comparisons"], route_class=ComparisonRoute)
@@ -105,16 +105,18 @@ def comparison_changes(
     "/comparisons/{comparison_id}",
     status_code=204,
     summary="Withdraw a frozen decision",
-    responses=documented(404, 422),
+    responses=documented(403, 404, 422),
 )
 def delete_comparison(
     request: Request, comparison_id: Token, x_manage_token: ManageToken = None, lang: Lang = None
 ) -> Response:
-    """Needs the manage token; a wrong one and an unknown comparison give the same 404."""
+    """Needs the manage token: 401 without one, 403 with a wrong one; 404 where there is no comparison."""
     del lang
     context = Context.of(request)
     try:
         comparisons.withdraw(context.engine, comparison_id, x_manage_token or "")
+    except ManageTokenRefused as refused:
+        raise manage_token_refused(context.language, sent=bool(x_manage_token)) from refused
     except NoSuchComparison as missing:
         raise not_found(context.language) from missing
     return Response(status_code=204)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.errors import PROBLEM_MEDIA_TYPE, AppError, ErrorItem, Problem
+from app.services.catalogue import AmbiguousName, NotInCatalogue
 from app.services.contract import FieldError, Message
 from app.services.texts import say_fault, say_message
 
@@ -16,6 +17,7 @@ def documented(*statuses: int) -> Responses:
     """The problems that a route may answer, for its documentation."""
     meaning = {
         401: "An API key was sent that is unknown, or this instance asks for one",
+        403: "What was sent does not allow this",
         404: "There is no such thing",
         409: "Only a stale price is left, and the request refuses those",
         422: "The request is not valid; each field at fault is named",
@@ -47,6 +49,25 @@ def not_found(language: str) -> AppError:
         "not-found",
         say_message(Message("not_found_title"), language),
         say_message(Message("not_found"), language),
+    )
+
+
+def not_one(error: NotInCatalogue, language: str) -> AppError:
+    """The answer to an address that names no card or model (404), or more than one (422)."""
+    if isinstance(error, AmbiguousName):
+        return invalid_input(error.errors, language)
+    return not_found(language)
+
+
+def manage_token_refused(language: str, sent: bool) -> AppError:
+    """The 401 for a missing manage token, the 403 for a wrong one."""
+    code = "manage_token_wrong" if sent else "manage_token_required"
+    return AppError(
+        403 if sent else 401,
+        code.replace("_", "-"),
+        say_message(Message(f"{code}_title"), language),
+        say_message(Message(code), language),
+        headers=None if sent else {"www-authenticate": "ManageToken"},
     )
 
 

@@ -59,6 +59,8 @@ class ApiRoute(APIRoute):
             except RequestValidationError as error:
                 raise invalid_input(as_faults(error), language_of(request)) from error
             if tag and response.status_code == 200:
+                if "retry-after" in response.headers:
+                    tag = tag_of(tag, "unfinished")  # so that nobody revalidates it as the whole answer
                 keyed = request.app.state.settings.read_requires_key
                 response.headers.update(validators(tag, PRIVATE if keyed else REVALIDATE))
             if limited_by:

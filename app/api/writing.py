@@ -97,6 +97,22 @@ async def add_quotes(
     return await _store(request, "quotes", dry_run, why)
 
 
+@router.post("/gpus", summary="Add cards", openapi_extra=schemas.body("gpus"), **schemas.CREATED)
+async def add_gpus(request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None) -> Response:
+    """A card with its figures; of a known card, the figures that are sent are added."""
+    del lang
+    return await _store(request, "gpus", dry_run, why)
+
+
+@router.post("/models", summary="Add model presets", openapi_extra=schemas.body("models"), **schemas.CREATED)
+async def add_models(
+    request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None
+) -> Response:
+    """A preset; dimensions without a column of their own go into `architecture`."""
+    del lang
+    return await _store(request, "models", dry_run, why)
+
+
 @router.post(
     "/quotes/compare",
     summary="Suppliers side by side",

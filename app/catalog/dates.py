@@ -11,8 +11,13 @@ _PATTERN = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 
 
 @lru_cache(maxsize=65_536)
-def effective_date(text: str) -> date | None:
+def effective_date(text: str, as_of: date | None = None) -> date | None:
     """The day that an observation counts from; None when it is undated.
+
+    Parameters
+    ----------
+    as_of: the day of the question; a bare year that is running then counts from that day, not from its last,
+        which is still to come.
 
     Errors
     ------
@@ -28,7 +33,10 @@ def effective_date(text: str) -> date | None:
         return date(year, month, int(found[3]))
     if not 1 <= month <= 12:
         raise ValueError(f"{text!r} has no such month")
-    return date(year, month, monthrange(year, month)[1])
+    last = date(year, month, monthrange(year, month)[1])
+    if as_of is not None and is_bare_year(text) and date(year, 1, 1) <= as_of:
+        return min(last, as_of)
+    return last
 
 
 def is_bare_year(text: str) -> bool:

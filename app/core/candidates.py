@@ -13,6 +13,7 @@ from app.core.filters import STAGES, CardFilter
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
 from app.core.grid import Best
+from app.core.kept import Kept
 from app.core.objectives import objective_score
 from app.core.pricing import PriceGrid
 from app.core.question import ShortlistQuestion
@@ -199,6 +200,13 @@ def nearest(stages: Index, margins: Floats, outlay: Floats) -> tuple[Index, Inde
 
 def name_order(gpus: Sequence[Gpu]) -> Index:
     """Place of each card in the order of names."""
+    return _places.get((gpus,), None, lambda: _name_order(gpus))
+
+
+_places: Kept[Index] = Kept()
+
+
+def _name_order(gpus: Sequence[Gpu]) -> Index:
     by_name = sorted(range(len(gpus)), key=lambda i: (gpus[i].name, gpus[i].id))
     places = np.empty(len(gpus), dtype=np.intp)
     places[by_name] = np.arange(len(gpus))

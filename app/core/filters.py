@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from app.core.estimates import Message
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, GpuTable
+from app.core.kept import Kept
 from app.core.question import Filters
 from app.core.support import FrameworkRelease, engine_runs, runs, without_engine
 
@@ -88,6 +89,34 @@ def filter_cards(
     -------
     Rejections and reservations by row.
     """
+    alone = _alone.get(
+        (table, gpus, releases, availability),
+        (replace(filters, conditions=(), gpus=()), precision, engine),
+        lambda: _filter_alone(gpus, table, filters, precision, engine, releases, availability),
+    )
+    stage = dict(alone.stage)
+    unrated = np.isnan(table.rate("fp32_tflops")) & np.isnan(table.rate("fp16_tflops"))
+    unknown = (unrated | np.isnan(table.bandwidth_gb_s)).tolist()
+    for row in np.flatnonzero(blocked).tolist():
+        if row not in stage:
+            code = "rejected_rate_unknown" if unknown[row] else "rejected_precision"
+            stage[row] = ("precision", Message(code, {"gpu": gpus[row].name, "precision": precision}))
+    return CardFilter(stage, alone.flags)
+
+
+_alone: Kept[CardFilter] = Kept()
+
+
+def _filter_alone(
+    gpus: Sequence[Gpu],
+    table: GpuTable,
+    filters: Filters,
+    precision: str,
+    engine: str,
+    releases: Sequence[FrameworkRelease],
+    availability: Available,
+) -> CardFilter:
+    """The filters that no figure of the question enters: kept for the next question of the same filters."""
     stage: dict[int, tuple[str, Message]] = {}
     flags: dict[int, list[Message]] = {}
     vendors = {v.lower() for v in filters.vendors}
@@ -127,12 +156,6 @@ def filter_cards(
             continue
         if need_ecc and gpu.ecc.lower().startswith("optional"):
             flags.setdefault(i, []).append(Message("ecc_optional", {"gpu": gpu.name}))
-    for row in np.flatnonzero(blocked).tolist():
-        if row not in stage:
-            no_rate = np.isnan(table.rate("fp32_tflops")[row]) and np.isnan(table.rate("fp16_tflops")[row])
-            unknown = bool(no_rate or np.isnan(table.bandwidth_gb_s[row]))
-            code = "rejected_rate_unknown" if unknown else "rejected_precision"
-            stage[row] = ("precision", Message(code, {"gpu": gpus[row].name, "precision": precision}))
     return CardFilter(stage, {k: tuple(v) for k, v in flags.items()})
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.gpu import RATE_FIGURES, Gpu
+from app.core.kept import Kept
 from app.core.precision import FORMATS, PrecisionFormat
 
 Floats = npt.NDArray[np.float64]
@@ -166,6 +167,13 @@ def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
     fp8, fp4 and int8 on a card without them run at the 16-bit rate (weights are widened). tf32 on a card
     without it is fp32. Half precision on cards without matrix units runs at the fp32 rate.
     """
+    return _rates.get((table,), fmt.rate, lambda: _compute_rate(table, fmt))
+
+
+_rates: Kept[ComputeRate] = Kept()
+
+
+def _compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
     fp32 = table.rate("fp32_tflops")
     # Where matrix units exist, the vector rate does not stand for a matrix rate that nobody has read.
     vector = np.where(table.tensor_cores, np.nan, fp32)
@@ -191,7 +199,7 @@ def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
 
 def rate_of_card(gpu: Gpu, precision: str) -> float | None:
     """The same rule for one card; None where no rate is known."""
-    value = float(compute_rate(GpuTable.from_gpus([gpu]), FORMATS[precision]).tflops[0])
+    value = float(_compute_rate(GpuTable.from_gpus([gpu]), FORMATS[precision]).tflops[0])
     return None if np.isnan(value) else value
 
 

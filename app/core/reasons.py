@@ -107,6 +107,10 @@ def option_flags(
     return tuple(flags)
 
 
+LASTING_CODES = frozenset({"vendor", "region", "framework", "os", "feature", "unpriced"})
+"""Rejections that no figure of the question enters: a card gets the same sentence from many questions."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Param:
     """The value of a change that stands among the parameters of the rejection."""

@@ -15,13 +15,14 @@ from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable, Index
 from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid
 from app.core.guidance import guidance
+from app.core.kept import Kept
 from app.core.memory import estimate as estimate_memory
 from app.core.options import Cost, Fit, Metrics, Option, Rejected, Shortlist
 from app.core.pareto import front
 from app.core.plan import counts_to_try
 from app.core.pricing import PriceGrid, Prices, price_grid
 from app.core.question import ShortlistQuestion
-from app.core.reasons import Standing, option_flags, reasons, simple_remedy
+from app.core.reasons import LASTING_CODES, Standing, option_flags, reasons, simple_remedy
 from app.core.remedy_grid import memory_remedies
 from app.core.robustness import robustness
 from app.core.speed import speed_assumptions
@@ -29,6 +30,8 @@ from app.core.speed.terms import cell_of
 from app.core.support import FrameworkRelease
 from app.core.units import YUAN_PER_KILO
 from app.core.workload import Parallelism, resolve
+
+KEPT_REJECTIONS = 2048
 
 
 @dataclass(frozen=True)
@@ -288,25 +291,39 @@ def _rejections(ranking: Ranking) -> list[Rejected]:
     shape = candidates.score.shape
     outlay = np.broadcast_to(candidates.costs.purchase_cny + candidates.costs.host_cny, shape)
     counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], outlay[rows])
-    cells = [(int(r), int(n), int(k)) for r, n, k in zip(rows, counts, conditions, strict=True)]
+    by_name = np.argsort(name_order(gpus)[rows], kind="stable")
+    rows, counts, conditions = rows[by_name], counts[by_name], conditions[by_name]
+    cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
+    codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
+    outlays = outlay[rows, counts, conditions].tolist()
     remedies = memory_remedies(
         ranking.question.workload,
         ranking.grid,
-        {r: int(best.plan[r, n]) for r, n, k in cells if STAGES[int(candidates.stage[r, n, k])] == "memory"},
+        {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
         ranking.table.usable_gib,
     )
     found = []
-    for r, n, k in sorted(cells, key=lambda cell: (gpus[cell[0]].name, gpus[cell[0]].id)):
-        code = STAGES[int(candidates.stage[r, n, k])]
-        rejected = _rejected(ranking, r, n, k, code, float(outlay[r, n, k]))
+    for (r, n, k), code, amount in zip(cells, codes, outlays, strict=True):
+        rejected = _rejection(ranking, r, n, k, code, amount)
         found.append(replace(rejected, remedy=remedies[r]) if r in remedies else rejected)
     return found
+
+
+_lasting: Kept[Rejected] = Kept(KEPT_REJECTIONS)
+
+
+def _rejection(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: float) -> Rejected:
+    """As `_rejected`; one and the same object for as long as the filters of the card say the same."""
+    if code not in LASTING_CODES:
+        return _rejected(ranking, row, n, k, code, outlay)
+    said = ranking.cards.stage.get(row, (code, None))[1]
+    key = (ranking.best.counts[n], code, ranking.question.workload.engine)
+    return _lasting.get((ranking.gpus[row], said), key, lambda: _rejected(ranking, row, n, k, code, outlay))
 
 
 def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: float) -> Rejected:
     question, gpu = ranking.question, ranking.gpus[row]
     count = ranking.best.counts[n]
-    margin = float(ranking.best.margin_gib[row, n])
     params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
     shortfall = None
     message = None
@@ -321,6 +338,7 @@ def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: flo
             "rejected_rate_unknown", {"gpu": gpu.name, "precision": question.workload.precision}
         )
     elif code == "memory":
+        margin = float(ranking.best.margin_gib[row, n])
         if np.isnan(margin):
             message = Message("rejected_memory_unknown", params)
         else:

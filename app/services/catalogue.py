@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date
 
@@ -10,7 +11,7 @@ from app.catalog.observations import PriceObservation
 from app.catalog.presets import ModelPreset, Rental
 from app.catalog.rates import ExchangeRate
 from app.catalog.snapshot import Snapshot
-from app.core.faults import InputFault
+from app.core.faults import FieldError, InputFault
 from app.core.gpu import Benchmark, Gpu, Source
 from app.core.model import ModelArchitecture
 from app.core.question import CONDITIONS, PriceRules
@@ -23,20 +24,34 @@ class NotInCatalogue(LookupError):
     """The address names a card or model that is not in the catalogue."""
 
 
+class AmbiguousName(NotInCatalogue):
+    """The address names more than one card or model; the fault lists the candidates."""
+
+    def __init__(self, name: str, errors: Sequence[FieldError]) -> None:
+        super().__init__(name)
+        self.errors = tuple(errors)
+
+
+def _not_one(name: str, fault: InputFault) -> NotInCatalogue:
+    if any(error.code == "ambiguous_name" for error in fault.errors):
+        return AmbiguousName(name, fault.errors)
+    return NotInCatalogue(name)
+
+
 def find_gpu(snapshot: Snapshot, name: str) -> Gpu:
-    """The card of an address; NotInCatalogue when there is none, or more than one."""
+    """The card of an address; NotInCatalogue when there is none, AmbiguousName when more than one."""
     try:
-        return snapshot.gpu(snapshot.resolve_gpu(name))
+        return snapshot.gpu(snapshot.resolve_gpu(name, "/gpu_id"))
     except InputFault as fault:
-        raise NotInCatalogue(name) from fault
+        raise _not_one(name, fault) from fault
 
 
 def find_model(snapshot: Snapshot, name: str) -> ModelPreset:
-    """The preset of an address; NotInCatalogue when there is none, or more than one."""
+    """The preset of an address; NotInCatalogue when there is none, AmbiguousName when more than one."""
     try:
-        return snapshot.models[snapshot.resolve_model(name)]
+        return snapshot.models[snapshot.resolve_model(name, "/model_id")]
     except InputFault as fault:
-        raise NotInCatalogue(name) from fault
+        raise _not_one(name, fault) from fault
 
 
 def gpu_body(snapshot: Snapshot, gpu: Gpu) -> Payload:
@@ -154,13 +169,16 @@ def model_detail(snapshot: Snapshot, name: str) -> Payload:
 
 
 def _age(observed_on: str, as_of: date) -> int | None:
+    """Days since an observation; one that knows only the running year is counted from its first day."""
+    if observed_on == f"{as_of.year:04d}":
+        return (as_of - as_of.replace(month=1, day=1)).days
     day = effective_date(observed_on)
     return None if day is None else (as_of - day).days
 
 
 def price_row(snapshot: Snapshot, row: PriceObservation, as_of: date, unused: str) -> Payload:
     """One observation; `unused` is the code of why it cannot count, empty when it can."""
-    day = effective_date(row.observed_on)
+    day = effective_date(row.observed_on, as_of)
     use = snapshot.rates.to_cny(row.currency, day) if day else None
     age = _age(row.observed_on, as_of)
     rules = PriceRules()
@@ -193,7 +211,7 @@ def price_row(snapshot: Snapshot, row: PriceObservation, as_of: date, unused: st
 
 
 def rental_body(snapshot: Snapshot, row: Rental, as_of: date) -> Payload:
-    day = effective_date(row.observed_on)
+    day = effective_date(row.observed_on, as_of)
     use = snapshot.rates.to_cny(row.currency, day) if day else None
     return {
         "id": row.id,

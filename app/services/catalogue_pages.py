@@ -157,6 +157,7 @@ def _price_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]
         if card is not None:
             observations.extend(card.observations)
             unused.update((row.id, reason) for row, reason in card.unused(as_of, snapshot.rates))
+    observations = [row for row in observations if _seen(row.observed_on, as_of)]
     observations.sort(key=lambda row: (-row.day, row.id))
     return [
         _Row(
@@ -176,7 +177,8 @@ def _price_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]
 
 def _rental_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
     del filters
-    newest_first = sorted(snapshot.rentals, key=lambda r: (_day_number(r.observed_on), r.id), reverse=True)
+    visible = (row for row in snapshot.rentals if _seen(row.observed_on, as_of))
+    newest_first = sorted(visible, key=lambda r: (_day_number(r.observed_on), r.id), reverse=True)
     return [
         _Row(
             row.id,
@@ -186,6 +188,12 @@ def _rental_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row
         )
         for row in newest_first
     ]
+
+
+def _seen(observed_on: str, as_of: date) -> bool:
+    """Whether an observation was there on a day; what is undated always was."""
+    day = effective_date(observed_on, as_of)
+    return day is None or day <= as_of
 
 
 def _day_number(observed_on: str) -> int:

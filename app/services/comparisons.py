@@ -29,7 +29,11 @@ RESULT_VERSION = 1
 
 
 class NoSuchComparison(LookupError):
-    """Unknown, withdrawn or expired, or the wrong token: the asker is not told which."""
+    """Unknown, withdrawn or expired: the asker is not told which."""
+
+
+class ManageTokenRefused(NoSuchComparison):
+    """The comparison is there, the token that deletes it was missing or wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,13 @@ def open_comparison(engine: Engine, token: str) -> Frozen:
 
 
 def withdraw(engine: Engine, token: str, manage_token: str) -> None:
-    """Delete a comparison; NoSuchComparison for an unknown one and for a wrong manage token alike."""
+    """Delete a comparison; NoSuchComparison for an unknown one, ManageTokenRefused for a wrong token."""
     try:
         delete_comparison(engine, token, manage_token)
-    except (ComparisonNotFound, WrongManageToken) as refused:
-        raise NoSuchComparison(token) from refused
+    except ComparisonNotFound as missing:
+        raise NoSuchComparison(token) from missing
+    except WrongManageToken as refused:
+        raise ManageTokenRefused(token) from refused
 
 
 def show(frozen: Frozen, snapshot: Snapshot, language: str, currency: str = "CNY") -> Payload:

@@ -89,6 +89,10 @@ DATA_TEMPLATES: dict[str, str] = {
     # The API
     "scope_missing_title": N_("The key may not do this"),
     "scope_missing": N_("This needs a key with the scope {scope}."),
+    "manage_token_required_title": N_("A manage token is needed"),
+    "manage_token_required": N_("Send the manage token of this comparison in the header X-Manage-Token."),
+    "manage_token_wrong_title": N_("The manage token is wrong"),
+    "manage_token_wrong": N_("This is not the manage token that the comparison was created with."),
     "import_refused_title": N_("The file cannot be imported"),
     "rows_at_fault": N_("{count} rows need attention; nothing was stored."),
 }

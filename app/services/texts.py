@@ -10,6 +10,9 @@ from typing import Any, TypeGuard
 
 from app.core.estimates import Message
 from app.core.faults import FieldError
+from app.core.kept import Kept
+from app.core.reasons import LASTING_CODES
+from app.core.shortlist import KEPT_REJECTIONS
 from app.services import figures
 from app.services.language import translations
 from app.services.templates import TEMPLATES
@@ -44,6 +47,10 @@ _WITHOUT_MESSAGES = frozenset(
 )
 
 
+_ABSENT = object()
+_MESSAGE_KEYS = frozenset({"code", "params"})
+
+
 class _Parameters(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return UNKNOWN
@@ -64,9 +71,24 @@ def say_code(code: str, params: Mapping[str, Any], language: str) -> str:
     text, names = _sentence(code, language)
     if not names:
         return text
-    return text.format_map(
-        _Parameters({name: _shown(name, params[name], language) for name in names if name in params})
-    )
+    try:
+        return _filled(code, language, *[params.get(name, _ABSENT) for name in names])
+    except TypeError:
+        # A list or a message among the parameters: such a sentence is made anew each time.
+        return _filled.__wrapped__(code, language, *[params.get(name, _ABSENT) for name in names])
+
+
+# By type too: 1 and True are equal, and are said differently.
+@lru_cache(maxsize=16_384, typed=True)
+def _filled(code: str, language: str, *values: Any) -> str:
+    """The sentence with the parameters that it shows, in the order of `_sentence`."""
+    text, names = _sentence(code, language)
+    shown = {
+        name: _shown(name, value, language)
+        for name, value in zip(names, values, strict=True)
+        if value is not _ABSENT
+    }
+    return text.format_map(_Parameters(shown))
 
 
 @lru_cache(maxsize=4096)
@@ -91,19 +113,23 @@ def say(payload: Any, language: str) -> Any:
     A message under `why` or in a list leaves its code beside the text (`why_code`, `reason_codes`); in
     `flags` each becomes {code, text}. Parts that never hold a message are shared with the original.
     """
-    if isinstance(payload, list):
+    kind = type(payload)
+    if kind is list:
         return [say(item, language) for item in payload]
-    if not isinstance(payload, dict):
+    if kind is not dict:
         return payload
     said: dict[str, Any] = {}
     for key, value in payload.items():
-        if key in _WITHOUT_MESSAGES or not isinstance(value, list | dict):
+        kind = type(value)
+        if key in _WITHOUT_MESSAGES or not (kind is dict or kind is list):
             said[key] = _label(value, language) if key == "winner" and value else value
-        elif is_message(value):
+        elif key == "rejected" and kind is list:
+            said[key] = [_say_rejected(item, language) for item in value]
+        elif kind is dict and is_message(value):
             said[key] = say_code(value["code"], value["params"], language)
             if key != "text":
                 said[f"{key}_code"] = value["code"]
-        elif isinstance(value, list) and value and all(is_message(v) for v in value):
+        elif kind is list and value and all(is_message(v) for v in value):
             texts = [say_code(v["code"], v["params"], language) for v in value]
             if key == "flags":
                 said[key] = [{"code": v["code"], "text": t} for v, t in zip(value, texts, strict=True)]
@@ -115,9 +141,19 @@ def say(payload: Any, language: str) -> Any:
     return said
 
 
+_rejections: Kept[Any] = Kept(KEPT_REJECTIONS)
+
+
+def _say_rejected(item: Any, language: str) -> Any:
+    """A rejected card in a language; answers share what they share in the original."""
+    if type(item) is dict and item.get("code") in LASTING_CODES:
+        return _rejections.get((item,), language, lambda: say(item, language))
+    return say(item, language)
+
+
 def is_message(value: Any) -> TypeGuard[dict[str, Any]]:
     """Whether a part of a payload is a message that is still to be said."""
-    return isinstance(value, dict) and value.keys() == {"code", "params"}
+    return type(value) is dict and len(value) == 2 and value.keys() == _MESSAGE_KEYS
 
 
 _NUMBERS: tuple[tuple[str, Callable[[float, str], str]], ...] = (
@@ -170,7 +206,13 @@ def _number(name: str, value: float, language: str) -> str:
         return figures.format_money(value, "CNY", language)
     if name in _FRACTIONS:
         return figures.format_percent(value, language)
+    return _format_of(name)(value, language)
+
+
+@lru_cache(maxsize=1024)
+def _format_of(name: str) -> Callable[[float, str], str]:
+    """How the number of a parameter is written, by the unit at the end of its name."""
     for suffix, show in _NUMBERS:
         if name.endswith(suffix) or name == suffix[1:]:
-            return show(value, language)
-    return figures.format_plain(value, language)
+            return show
+    return figures.format_plain

@@ -206,11 +206,14 @@ def answer_values(asked: Asked) -> dict[str, Any]:
     rejected = rejections.shown(answer["rejected"], snapshot, budget, wanted)
     for item in rejected:
         item["apply_url"] = apply_url(item, asked)
-    nearest = [
-        rejections.said_short(item, snapshot)
-        for item in rejections.by_distance(answer["rejected"], budget)[:3]
-        if not answer["options"]
-    ]
+    nearest = (
+        []
+        if answer["options"]
+        else [
+            rejections.said_short(item, snapshot)
+            for item in rejections.by_distance(answer["rejected"], budget)[:3]
+        ]
+    )
     for item in nearest:
         item["apply_url"] = apply_url(item, asked)
     return values | {

@@ -17,6 +17,7 @@ from app.services.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.static_files import asset_url
 from app.web.formatting import Formats, axis
 from app.web.money import Money
+from app.web.template_calls import PageContext, figure, plain_figure
 
 HTML_LANGUAGE = {"zh": "zh-CN", "en": "en"}
 BRAND = {"zh": "\u5361\u503c", "en": "Cardworth"}
@@ -44,8 +45,11 @@ def environment(language: str) -> Environment:
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     messages = translations(language)
+    env.context_class = PageContext
     env.install_gettext_translations(messages, newstyle=True)  # type: ignore[attr-defined]
     env.filters.update(Formats(language, messages.gettext).filters())
+    # The extension's `_` looks up `gettext` at each of the three hundred calls of a page.
+    env.globals.update(_=env.globals["gettext"], figure=figure, plain_figure=plain_figure)
     env.globals.update(asset_url=asset_url, scale_of=axis)
     return env
 

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.api import accuracy
 from app.core.accuracy import GROUPS, part_of
+from app.services.later import READY, Later, Pending
+
+
+@pytest.fixture(autouse=True)
+def speed_at_once(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Of the speed there is nothing to wait for, except where a test says so."""
+
+    class AtOnce(Later[dict[str, Any]]):
+        def get(self, key: Any, compute: Any) -> Pending[dict[str, Any]]:
+            del key, compute
+            return Pending(READY, {"bases": []})
+
+    monkeypatch.setattr(accuracy, "_speed", AtOnce(1))
+    yield
+    api.app.state.answers.clear()  # type: ignore[attr-defined]
 
 
 def memory(api: TestClient, query: str = "") -> dict[str, Any]:
@@ -65,6 +84,55 @@ def test_other_tools_stand_beside(api: TestClient) -> None:
 def test_most_reference_cases_are_expressed(api: TestClient) -> None:
     cases = memory(api, "?rows=false&part=all")["cases"]
     assert cases["expressed"] / cases["total"] >= 0.85
+
+
+def test_speed_is_worked_out_in_the_background(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def report(snapshot: Any, part: str) -> dict[str, Any]:
+        del snapshot
+        assert released.wait(30)
+        return {"part": part, "bases": []}
+
+    monkeypatch.setattr(accuracy, "speed_report", report)
+    monkeypatch.setattr(accuracy, "_speed", Later(2))
+    first = api.get("/api/v1/accuracy?rows=false")
+    assert first.json()["speed"] == {"status": "computing"} and first.json()["memory"]["groups"]
+    assert int(first.headers["retry-after"]) > 0
+    tag = {"if-none-match": first.headers["etag"]}
+    released.set()
+    deadline = time.monotonic() + 10
+    while "retry-after" in (answer := api.get("/api/v1/accuracy?rows=false", headers=tag)).headers:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert answer.json()["speed"] == {"status": "ready", "part": "report", "bases": []}
+    tag = {"if-none-match": answer.headers["etag"]}
+    assert api.get("/api/v1/accuracy?rows=false", headers=tag).status_code == 304
+
+
+def test_one_answer_is_computed_once_and_a_failure_is_said() -> None:
+    calls: list[str] = []
+    later: Later[int] = Later(4)
+
+    def succeed() -> int:
+        calls.append("a")
+        return 7
+
+    def fail() -> int:
+        calls.append("fail")
+        raise ValueError
+
+    def wait(key: str, compute: Callable[[], int]) -> Pending[int]:
+        deadline = time.monotonic() + 10
+        while (found := later.get(key, compute)).status == "computing":
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        return found
+
+    assert wait("a", succeed).value == 7
+    assert wait("a", fail).value == 7
+    assert wait("b", fail).status == "failed" and wait("b", fail).value is None
+    assert calls == ["a", "fail"]
 
 
 def test_the_answer_can_be_revalidated_and_an_unknown_part_is_refused(api: TestClient) -> None:

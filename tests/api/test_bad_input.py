@@ -67,6 +67,14 @@ TABLE: list[tuple[str, Any, str, str]] = [
         "/workload/model/parameters",
         "not_a_number",
     ),
+    (
+        "precision of a component",
+        model(
+            {"family": "diffusion", "components": [{"name": "vae", "parameters": 8e7, "precision": "fp13"}]}
+        ),
+        "/workload/model/components/0/precision",
+        "unknown_value",
+    ),
     ("no size", model({"family": "vision"}), "/workload/model/parameters", "required"),
     ("config no object", model({"config": "x"}), "/workload/model/config", "not_an_object"),
     ("empty config", model({"config": {}}), "/workload/model/config", ""),
@@ -193,13 +201,36 @@ def test_the_sentence_is_in_the_readers_language(api: TestClient) -> None:
         b'{"a":' * 50_000,
         b'{"workload": {"batch_size": ' + b"9" * 5000 + b"}}",
         b'{"workload": {"model": {"config": ' + b'{"a":' * 400 + b"1" + b"}" * 400 + b"}}}",
+        b'{"workload": {"model": {"preset": "\xed\xa0\x80"}}}',
+        b'{"\\ud800": 1}',
     ],
-    ids=["empty", "cut", "utf-16", "NaN", "inf", "-inf", "deep list", "deep object", "digits", "deep config"],
+    ids=["empty", "cut", "utf-16", "NaN", "inf", "-inf", "deep list", "deep object", "digits", "deep config"]
+    + ["surrogate bytes", "surrogate key"],
 )
 def test_unreadable_and_hostile_bodies_are_the_senders_fault(api: TestClient, content: bytes) -> None:
     answer = api.post("/api/v1/memory", content=content, headers={"content-type": "application/json"})
-    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.status_code == 422, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["errors"]
+
+
+@pytest.mark.parametrize("route", ["memory", "fit", "speed", "shortlist", "comparisons", "quotes/compare"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"9" * 5000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"workload": {"model": {"config": ' + b'{"a":' * 5_000 + b"1" + b"}" * 5_000 + b"}}}",
+        b'{"workload": "\xff"}',
+    ],
+    ids=["cut", "digits", "deep list", "deep config", "no UTF-8"],
+)
+def test_what_the_parser_refuses_is_said_to_be_no_json(api: TestClient, route: str, content: bytes) -> None:
+    answer = api.post(f"/api/v1/{route}", content=content, headers={"content-type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("", "not_json") and error["detail"]
 
 
 def test_a_body_of_10_mb_is_refused_unread(api: TestClient) -> None:

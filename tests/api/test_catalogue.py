@@ -55,6 +55,42 @@ def test_aliases_lead_to_the_card_and_unknown_names_nowhere(api: TestClient) -> 
         assert answer.json()["type"].endswith("not-found")
 
 
+@pytest.mark.parametrize("part", ["", "/prices", "/benchmarks"])
+def test_an_ambiguous_name_in_the_address_is_refused_with_its_candidates(api: TestClient, part: str) -> None:
+    answer = api.get(f"/api/v1/gpus/A100%2080GB{part}")
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("/gpu_id", "ambiguous_name")
+    assert "a100-sxm4-80gb" in error["detail"] and "a100-pcie-80gb" in error["detail"]
+
+
+def test_an_ambiguous_model_is_refused_with_its_candidates(api: TestClient) -> None:
+    index = api.app.state.store.snapshot().model_names  # type: ignore[attr-defined]
+    index.add_ambiguous("two of them", ("llama-3.1-8b", "bert-base-uncased"))
+    answer = api.get("/api/v1/models/two%20of%20them")
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json()["errors"]
+    assert (error["pointer"], error["code"]) == ("/model_id", "ambiguous_name")
+    assert "llama-3.1-8b" in error["detail"] and "bert-base-uncased" in error["detail"]
+
+
+@pytest.mark.parametrize("kind", ["prices", "rentals"])
+@pytest.mark.parametrize("day", ["2025-06-15", "2026-07-01"])
+def test_a_list_of_a_day_holds_nothing_from_after_it(api: TestClient, kind: str, day: str) -> None:
+    seen: list[dict[str, Any]] = []
+    cursor = ""
+    while True:
+        found = get(api, f"{kind}?limit=200&as_of={day}{cursor}")
+        seen += found["items"]
+        if found["next"] is None:
+            break
+        cursor = f"&cursor={found['next']}"
+    assert seen and len(seen) < get(api, f"{kind}?limit=1&as_of=2026-11-30")["total"]
+    # An ISO text of a month or year sorts before its days: what begins after the day is greater.
+    assert all(row["observed_on"] <= day for row in seen)
+    assert all(row["age_days"] is None or row["age_days"] >= 0 for row in seen)
+
+
 @pytest.mark.parametrize("name", LISTS)
 def test_pages_join_to_the_whole_list_without_gap_or_repeat(api: TestClient, name: str) -> None:
     total = get(api, f"{name}?limit=1")["total"]

@@ -52,7 +52,7 @@ def test_one_stored_comparison_is_read_in_both_languages(api: TestClient) -> Non
     assert "总成本最低" in chinese["result"]["options"][0]["reasons"][0]
 
 
-def test_only_the_manage_token_deletes_and_failures_look_alike(api: TestClient) -> None:
+def test_only_the_manage_token_deletes(api: TestClient) -> None:
     made = create(api)
     address = f"/api/v1/comparisons/{made['id']}"
 
@@ -62,8 +62,16 @@ def test_only_the_manage_token_deletes_and_failures_look_alike(api: TestClient) 
 
     unknown = outcome(api.get("/api/v1/comparisons/AAAAAAAAAAAAAAAAAAAAAA"))
     assert unknown[0] == 404
-    assert outcome(api.delete(address)) == unknown
-    assert outcome(api.delete(address, headers={"x-manage-token": made["id"]})) == unknown
+    for language, word in (("en", "manage token"), ("zh", "管理令牌")):
+        missing = api.delete(f"{address}?lang={language}")
+        assert outcome(missing)[:2] == (401, "manage-token-required")
+        assert missing.headers["www-authenticate"] == "ManageToken"
+        wrong = api.delete(f"{address}?lang={language}", headers={"x-manage-token": made["id"]})
+        assert outcome(wrong)[:2] == (403, "manage-token-wrong")
+        assert all(word in answer.json()["detail"] for answer in (missing, wrong))
+    nowhere = "/api/v1/comparisons/AAAAAAAAAAAAAAAAAAAAAA"
+    assert outcome(api.delete(nowhere)) == unknown
+    assert outcome(api.delete(nowhere, headers={"x-manage-token": made["manage_token"]})) == unknown
     assert api.get(address).status_code == 200
     assert api.delete(address, headers={"x-manage-token": made["manage_token"]}).status_code == 204
     tag = api.get(f"/api/v1/comparisons/{create(api)['id']}").headers["etag"]
@@ -88,7 +96,8 @@ def test_a_price_edit_shows_in_the_changes_and_not_in_the_frozen_result(
     shutil.copyfile(seeded_database, path)
     settings = Settings(database_url=f"sqlite:///{path}")
     with TestClient(create_app(settings), headers={"accept-language": "en"}) as api:
-        made = create(api)
+        # Long enough that the option is still listed when its price has doubled.
+        made = create(api, {**BODY, "limit": 200})
         address = f"/api/v1/comparisons/{made['id']}"
         before = api.get(address).json()
         first = before["result"]["options"][0]

@@ -49,6 +49,20 @@ def test_a_key_opens_lifts_the_limit_and_can_be_revoked(url: str, capsys: pytest
     assert "procurement" in listed and made["secret"] not in listed
 
 
+def test_a_key_writes_unless_it_is_made_for_reading(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from app.main import create_app
+
+    secrets = []
+    for options in ([], ["--scope", "read"]):
+        assert main(["key", "create", "buyer", *options, "--json"]) == 0
+        secrets.append({"x-api-key": json.loads(capsys.readouterr().out)["secret"]})
+    row = {"base": "USD", "quote": "CNY", "rate": 6.74, "observed_on": "2026-11-28", "source": "A bank"}
+    with TestClient(create_app(Settings(database_url=url, read_requires_key=True))) as api:
+        answers = [api.post("/api/v1/rates?dry_run=true", json=row, headers=key) for key in secrets]
+        assert [answer.status_code for answer in answers] == [200, 403]
+        assert [api.get("/api/v1/gpus", headers=key).status_code for key in secrets] == [200, 200]
+
+
 def test_reading_needs_no_key_by_default_but_a_wrong_one_is_refused(url: str) -> None:
     from app.main import create_app
 

@@ -102,6 +102,46 @@ def test_a_batch_is_stored_whole_or_not_at_all(api: Writer) -> None:
     assert api.client.get("/api/v1/prices?limit=1").headers["etag"] != before.headers["etag"]
 
 
+def test_cards_and_models_are_added_and_their_faults_named(api: Writer) -> None:
+    card, model = EXAMPLES["gpus"], EXAMPLES["models"]
+    rows = [card | {"id": "example-a"}, card | {"id": "example-b", "memory_gib": "much"}]
+    answer = api.post("gpus", {"items": rows})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "/items/1/memory_gib"
+    assert api.client.get("/api/v1/gpus/example-a").status_code == 404
+    assert api.post("gpus", rows[0], "?dry_run=true").json()["stored"] is False
+    assert api.post("gpus", rows[0]).status_code == 201
+    added = api.client.get("/api/v1/gpus/example-a").json()
+    assert added["figures"]["bf16_tflops"]["value"] == 182.2
+    refused = api.post("models", model | {"id": "example-m", "family": "oracle"})
+    assert (refused.status_code, refused.json()["errors"][0]["pointer"]) == (422, "/family")
+    assert (
+        api.post("models", {"items": [model | {"id": "example-m", "name": "Example M"}]}).status_code == 201
+    )
+    found = api.client.get("/api/v1/models/example-m").json()
+    assert (found["architecture"]["layers"], found["parameters"]) == (32, 7_240_000_000)
+    workload = {"model": {"preset": "example-m"}, "task": "inference", "precision": "bf16"}
+    fit = api.client.post("/api/v1/fit", json={"workload": workload, "gpu": "example-a", "count": 1})
+    assert fit.status_code == 200, fit.text
+
+
+def test_a_bare_year_is_seen_from_its_first_day_and_never_fresh(fresh: Writer) -> None:
+    price = EXAMPLES["prices"] | {"observed_on": "2026", "note": "of that year", "confirm": True}
+    rent = EXAMPLES["rentals"] | {"observed_on": "2026", "provider": "Of that year"}
+    assert fresh.post("prices", price).status_code == 201
+    assert fresh.post("rentals", rent).status_code == 201
+
+    def found(kind: str, day: str) -> list[dict[str, Any]]:
+        body = fresh.client.get(f"/api/v1/{kind}?gpu=rtx4090&as_of={day}&limit=200").json()
+        return [row for row in body["items"] if row["observed_on"] == "2026"]
+
+    for kind in ("prices", "rentals"):
+        assert found(kind, "2025-12-31") == []
+        assert [row["age_days"] for row in found(kind, "2026-03-01")] == [59]
+        assert [row["age_days"] for row in found(kind, "2027-01-31")] == [31]
+    assert found("prices", "2026-01-02")[0]["stale"] is True
+
+
 def test_a_single_object_has_short_pointers_and_messages_in_the_readers_language(api: Writer) -> None:
     body = EXAMPLES["prices"] | {"observed_on": "7/1/2026"}
     answer = api.client.post("/api/v1/prices?lang=zh", json=body, headers=api.key)

@@ -55,7 +55,7 @@ class Completer:
         if not text and not url:
             text, url = self.source, self.source_url
         try:
-            return self.references.source(text, url, self.kind.source_kind)
+            return self.references.source(text, url, self.kind.source_kind, self.today.isoformat())
         except CellFault as fault:
             raise Incomplete(
                 "source" if fault.code == "source_missing" else "source_url", fault.code

@@ -95,8 +95,8 @@ class References:
         """Id of a model preset, in the same way."""
         return _resolve(self.models, text)
 
-    def source(self, text: str, url: str, kind: str) -> str:
-        """Id of a source by id, address or title; one that is not there yet is added.
+    def source(self, text: str, url: str, kind: str, read_on: str = "") -> str:
+        """Id of a source by id, address or title; one that is not there yet is added, as read on that day.
 
         Errors
         ------
@@ -116,7 +116,7 @@ class References:
         if not url and normalise_name(title) in self.by_title:
             return self.by_title[normalise_name(title)]
         new_id = "own-" + hashlib.sha256(f"{title}\x1f{url}".encode()).hexdigest()[:12]
-        row = {"id": new_id, "url": url, "title": title, "kind": kind}
+        row = {"id": new_id, "url": url, "title": title, "kind": kind, "read_on": read_on}
         self.new_sources[new_id] = row
         self.sources[new_id] = {"url": url, "title": title}
         if url:

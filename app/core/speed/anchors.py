@@ -152,6 +152,15 @@ class Evidence:
             np.zeros(1),
         )
 
+    def distance(self, point: Points) -> Floats:
+        """Octaves from each row of this card, model, precision and engine; infinite for other rows."""
+        rows = self.posterior.points
+        same = np.ones(len(rows), dtype=bool)
+        for name in ("card", "model", "precision", "engine"):
+            same &= (rows.codes[name] == point.codes[name]) & (rows.codes[name] >= 0)
+        apart = np.abs(rows.batch - point.batch) + np.abs(rows.length - point.length)
+        return np.where(same, apart + np.abs(rows.count - point.count), np.inf)
+
     def alike(self, asked: Points) -> tuple[Index, Floats]:
         """Rows of the model, precision and engine of a question, and their octaves from it, cards apart."""
         rows = self.posterior.points
@@ -198,6 +207,18 @@ class Phase:
         octaves = apart[own] + np.abs(points.count[rows[own]] - np.log2(float(count)))
         nearest = np.argsort(octaves, kind="stable")[:SHOWN_ROWS]
         return tuple(self.evidence.rows[rows[own[i]]].id for i in nearest if octaves[i] <= FAR_OCTAVES)
+
+    @cached_property
+    def least(self) -> float:
+        """No interval is narrower: an engine of which nothing was measured."""
+        if self.asked.codes["engine"][0] >= 0:
+            return 0.0
+        return c.WIDTHS[self.kind] * c.UNSEEN_ENGINE_FACTOR
+
+    def width(self, cell: tuple[int, float]) -> float:
+        """One of `widths`."""
+        known = self._widths.get(cell)
+        return float(self.widths([cell])[0]) if known is None else known
 
     def widths(self, cells: Sequence[tuple[int, float]]) -> Floats:
         """Half-widths of the 80 % interval, (cells,); each is worked out once.
@@ -247,10 +268,15 @@ class Corrections:
         if found is None:
             return np.maximum(self.plain[phase][[card for card, _ in cells]], self.least)
         asked = [(int(self.cards[card]), float(self.counts[plan])) for card, plan in cells]
-        least = self.least
-        if found.asked.codes["engine"][0] < 0:
-            least = max(least, c.WIDTHS[found.kind] * c.UNSEEN_ENGINE_FACTOR)
-        return np.maximum(found.widths(asked), least)
+        return np.maximum(found.widths(asked), max(self.least, found.least))
+
+    def width(self, card: int, plan: int, phase: str) -> float:
+        """One of `widths`, without arrays where it is worked out already."""
+        found = self.phases.get(phase)
+        if found is None:
+            return max(float(self.plain[phase][card]), self.least)
+        own = found.width((int(self.cards[card]), float(self.counts[plan])))
+        return max(own, self.least, found.least)
 
     def basis(self, card: int, plan: int, phase: str) -> tuple[Basis, tuple[str, ...]]:
         """How one phase is known, and the rows that say so, the nearest first."""

@@ -70,6 +70,15 @@ class SpeedGrid:
         parts = [t * self.corrections.widths(cells, p) for t, p in zip(times, PARTS, strict=True)]
         return np.asarray(np.hypot(parts[0], parts[1]) / (times[0] + times[1]), dtype=np.float64)
 
+    def width(self, card: int, plan: int) -> float:
+        """One of `widths`."""
+        phase = self.terms.phase
+        if phase == "whole_run":
+            prefill, decode = (cell_of(self.terms.detail[f"{p}_s"], card, plan) for p in PARTS)
+            first, second = (self.corrections.width(card, plan, p) for p in PARTS)
+            return float(np.hypot(prefill * first, decode * second)) / (prefill + decode)
+        return self.corrections.width(card, plan, HEADLINE.get(phase, "other"))
+
     def prepare(self, cells: Sequence[tuple[int, int]]) -> None:
         """Work out the intervals of several cells (card, plan) together; `estimate` then finds them."""
         for phase in self.corrections.phases:
@@ -79,7 +88,7 @@ class SpeedGrid:
         """One cell as a result of its own."""
         terms = self.terms
         expected = float(self.expected[card, plan])
-        width = float(self.widths([(card, plan)])[0])
+        width = self.width(card, plan)
         detail = self._phases(card, plan, expected, width)
         for name, seconds in terms.parts.items():
             detail[f"{name}_s"] = cell_of(seconds, card, plan)
@@ -113,7 +122,7 @@ class SpeedGrid:
         prefill, decode = (self.factor(p, card, plan) for p in PARTS)
         headline = terms.phase in ("whole_run", "saturated")
         whole = expected if headline else cell_of(terms.detail["whole_run"], card, plan) * decode
-        narrow = {p: float(self.corrections.widths([(card, plan)], p)[0]) for p in PARTS}
+        narrow = {p: self.corrections.width(card, plan, p) for p in PARTS}
         rates = {
             "prefill": (cell_of(terms.detail["prefill"], card, plan) * prefill, narrow["prefill"]),
             "decode": (cell_of(terms.detail["decode"], card, plan) * decode, narrow["decode"]),

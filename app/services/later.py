@@ -1,0 +1,55 @@
+"""Answers that take seconds: worked out once in the background, while askers are told to come back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+logger = logging.getLogger("app.later")
+T = TypeVar("T")
+
+COMPUTING, READY, FAILED = "computing", "ready", "failed"
+
+
+@dataclass(slots=True)
+class Pending(Generic[T]):
+    """How far one answer is; `value` is there when `status` is ready."""
+
+    status: str = COMPUTING
+    value: T | None = None
+
+
+class Later(Generic[T]):
+    """Computes one answer at a time and keeps the most recently wanted ones."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._known: OrderedDict[Hashable, Pending[T]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+
+    def get(self, key: Hashable, compute: Callable[[], T]) -> Pending[T]:
+        """The answer as far as it is; the first to ask starts the work."""
+        with self._lock:
+            found = self._known.get(key)
+            if found is None:
+                found = self._known[key] = Pending()
+                threading.Thread(target=self._work, args=(found, compute), daemon=True).start()
+            self._known.move_to_end(key)
+            while len(self._known) > self.size:
+                self._known.popitem(last=False)
+            return found
+
+    def _work(self, pending: Pending[T], compute: Callable[[], T]) -> None:
+        # One at a time: two would only slow each other and the requests down.
+        with self._turn:
+            try:
+                pending.value = compute()
+                pending.status = READY
+            except Exception:
+                logger.exception("An answer could not be computed in the background.")
+                pending.status = FAILED
