@@ -17,6 +17,7 @@ from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, b
 from app.core.guidance import guidance
 from app.core.kept import Kept
 from app.core.memory import estimate as estimate_memory
+from app.core.memory.estimator import reserved_on
 from app.core.options import Cost, Fit, Metrics, Option, Rejected, Shortlist
 from app.core.pareto import front
 from app.core.plan import counts_to_try
@@ -203,7 +204,7 @@ def _option(ranking: Ranking, flat: int, place: int) -> Option:
         condition=ranking.prices.conditions[k],
         plan=grid.plans[plan],
         fit=fit,
-        memory=grid.memory[plan],
+        memory=reserved_on(grid.memory[plan], question.workload, gpu),
         speed=grid.speed.estimate(row, plan),
         price=price,
         cost=_cost(ranking, row, n, k),

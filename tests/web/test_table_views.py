@@ -113,7 +113,7 @@ def test_the_order_of_rejections_does_not_depend_on_that_of_the_input(site: Test
 
 
 def test_a_budget_below_the_host_share_says_so_and_offers_the_way_out(site: TestClient) -> None:
-    page = site.get("/?budget=5000").text
+    page = site.get("/?budget=5000&host=9000").text
     assert "预算低于主机分摊：每张卡 ¥9,000。" in page
     way = re.search(r'主机分摊设为 0：\s*<a href="([^"]+)"', page)
     assert way and "host=0" in way[1] and "budget=5000" in way[1]
