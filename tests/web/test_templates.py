@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from functools import cache
 from typing import Any
@@ -10,6 +12,9 @@ import pytest
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
+import app.core
+from app.core.formulas import FORMULAS
+from app.services.language import translations
 from tests.conftest import ROOT
 
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -62,10 +67,9 @@ def test_every_message_is_translated() -> None:
 
 
 def test_formulas_are_translated() -> None:
-    import app.services.calculator  # noqa: F401  registers the formulas
-    from app.core.formulas import FORMULAS
-    from app.services.language import translations
-
+    # Modules register their formulas when they are imported.
+    for module in pkgutil.walk_packages(app.core.__path__, "app.core."):
+        importlib.import_module(module.name)
     texts = {text for f in FORMULAS.values() for text in (f.title, f.validity) if text}
     say = translations("zh").gettext
     assert [text for text in sorted(texts) if say(text) == text] == []
