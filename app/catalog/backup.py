@@ -19,20 +19,25 @@ class Backup:
     size_bytes: int
 
 
-def back_up_file(database: Path, target: Path) -> Backup:
+def back_up_file(database: Path, target: Path, replace: bool = False) -> Backup:
     """Copy a database that may be in use, check the copy, and only then give it its name.
 
     Parameters
     ----------
     database: the SQLite file.
-    target: name of the copy; an existing file of that name is replaced.
+    target: name of the copy. replace: whether a file of that name may go.
 
     Errors
     ------
-    DatabaseProblem when the database is missing, locked or damaged, or the disk is full.
+    DatabaseProblem when the database is missing, locked or damaged, the disk is full, or the name is taken.
     """
     if not database.exists():
         raise DatabaseProblem.missing()
+    if target.exists() and (not replace or target.samefile(database)):
+        # Replacing the live file under a running server would leave it writing to a file without a name.
+        raise DatabaseProblem("target_exists", f"{target.name} is there already; name another file.")
+    if not target.parent.is_dir():
+        raise DatabaseProblem("target_folder", f"There is no folder {target.parent.name} to write to.")
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)
     try:
@@ -74,7 +79,7 @@ def restore_file(source: Path, database: Path) -> Backup | None:
             raise DatabaseProblem.damaged(f"{source.name} holds no Cardworth tables") from error
     previous = None
     if database.exists() and database.stat().st_size:
-        previous = back_up_file(database, database.with_name(f"{database.name}.before-restore.bak"))
+        previous = _keep_previous(database)
     try:
         # SQLite's own copy is one transaction: a reader sees the old or the new database, never a mixture.
         with closing(_open(source)) as backup, closing(sqlite3.connect(database, timeout=5)) as live:
@@ -90,6 +95,21 @@ def restore_file(source: Path, database: Path) -> Backup | None:
         raise problem from error
     check_copy(database)
     return previous
+
+
+def _keep_previous(database: Path) -> Backup:
+    """A copy of the database about to be replaced; one that cannot be read is set aside as it is."""
+    kept = database.with_name(f"{database.name}.before-restore.bak")
+    try:
+        return back_up_file(database, kept, replace=True)
+    except DatabaseProblem as problem:
+        if problem.transient:
+            raise
+    for suffix in ("-wal", "-shm", ""):
+        part = database.with_name(database.name + suffix)
+        if part.exists():
+            part.replace(kept.with_name(kept.name + suffix))
+    return Backup(kept, kept.stat().st_size)
 
 
 def _open(path: Path) -> sqlite3.Connection:

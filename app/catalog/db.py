@@ -256,7 +256,9 @@ def _run(engine: Engine, revision: str, *, down: bool) -> None:
     with _classified(), writing(engine).connect() as connection:
         if sqlite:
             # Batch operations rebuild a table; with the check on, dropping the old one would fail or cascade.
-            _foreign_keys(connection, on=False)
+            _pragma(connection, "foreign_keys", "OFF")
+            # A server that starts beside another waits for its migration, however slow the machine is.
+            _pragma(connection, "busy_timeout", "60000")
         try:
             with connection.begin():
                 if not sqlite:
@@ -272,13 +274,14 @@ def _run(engine: Engine, revision: str, *, down: bool) -> None:
                     raise DatabaseProblem.damaged(f"table {broken[0]} points at a row that is not there")
         finally:
             if sqlite:
-                _foreign_keys(connection, on=True)
+                _pragma(connection, "foreign_keys", "ON")
+                _pragma(connection, "busy_timeout", str(BUSY_TIMEOUT_MS))
 
 
-def _foreign_keys(connection: Connection, *, on: bool) -> None:
-    # Past SQLAlchemy, which would begin a transaction: inside one the setting is ignored.
+def _pragma(connection: Connection, name: str, value: str) -> None:
+    # Past SQLAlchemy, which would begin a transaction: inside one foreign_keys is ignored.
     cursor = connection.connection.cursor()
-    cursor.execute(f"PRAGMA foreign_keys={'ON' if on else 'OFF'}")
+    cursor.execute(f"PRAGMA {name}={value}")
     cursor.close()
 
 

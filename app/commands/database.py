@@ -32,6 +32,8 @@ def add_commands(commands: Any) -> None:
     ):
         parser = commands.add_parser(name, help=text, description=text)
         parser.add_argument("file", type=Path, help="the copy")
+        if name == "backup":
+            parser.add_argument("--force", action="store_true", help="replace an older copy of that name")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
         parser.set_defaults(run=run)
 
@@ -100,7 +102,7 @@ def _doctor(options: argparse.Namespace) -> None:
 
 def _backup(options: argparse.Namespace) -> None:
     with trouble():
-        copy = maintenance.back_up(read_settings().database_url, options.file)
+        copy = maintenance.back_up(read_settings().database_url, options.file, options.force)
     if options.json:
         write_json({"file": str(copy.path), "size_bytes": copy.size_bytes})
     else:

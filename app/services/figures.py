@@ -100,8 +100,8 @@ def format_money(amount: float, currency: str = "CNY", language: str = "en", dig
 
 
 def format_unit_cost(amount: float, currency: str = "CNY", language: str = "en") -> str:
-    """Cost of a million tokens or a thousand samples: two decimals."""
-    return format_money(amount, currency, language, digits=2)
+    """Cost of a million tokens or a thousand samples: two decimals, more where two say nothing."""
+    return format_money(amount, currency, language, digits=2 if abs(amount) >= 0.1 or not amount else 4)
 
 
 def format_per_yuan(value: float, language: str = "en") -> str:

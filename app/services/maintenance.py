@@ -73,9 +73,9 @@ def seed(url: str) -> SeedReport:
         return load_seed(engine)
 
 
-def back_up(url: str, target: Path) -> Backup:
+def back_up(url: str, target: Path, replace: bool = False) -> Backup:
     """A checked copy of a database that may be in use; DatabaseProblem when it is none of a file."""
-    return back_up_file(_file_of(url), target)
+    return back_up_file(_file_of(url), target, replace)
 
 
 def restore(url: str, source: Path) -> Backup | None:

@@ -81,8 +81,8 @@ def _chosen(request: Request, snapshot: Snapshot) -> tuple[Chosen, str]:
     return choose(snapshot, names), condition
 
 
-def _url(ids: tuple[str, ...] | list[str], condition: str = "", as_of: str = "") -> str:
-    return address(PATH, {"gpus": ",".join(ids), "condition": condition, "as_of": as_of})
+def _url(ids: tuple[str, ...] | list[str], condition: str = "", as_of: str = "", language: str = "") -> str:
+    return address(PATH, {"gpus": ",".join(ids), "condition": condition, "as_of": as_of, "lang": language})
 
 
 @router.get(PATH)
@@ -103,7 +103,7 @@ def compare(request: Request) -> Response:
         too_many = max(0, len(ids) - MOST_CARDS)
     several = len(request.query_params.getlist("gpus")) > 1
     if (extra or several) and not faults and not too_many:
-        return RedirectResponse(_url(ids, condition, stated_day), 303)
+        return RedirectResponse(_url(ids, condition, stated_day, request.query_params.get("lang", "")), 303)
     ids = ids[:MOST_CARDS]
     body = side_by_side(snapshot, ids, day, condition)
     return page.render(

@@ -225,3 +225,14 @@ def test_a_backup_is_restored_and_the_database_before_it_kept(
     assert status == 0 and json.loads(printed)["cards"] >= 180
     status, _, complaint = run(capsys, "restore", str(tmp_path / "none.db"))
     assert status == 3 and "none.db" in complaint
+    # The copy of a moment ago is not overwritten unasked, nor is the live file ever.
+    for target, options in ((copy, ()), (tmp_path / "new.db", ("--force",))):
+        status, _, complaint = run(capsys, "backup", str(target), *options)
+        assert status == 3 and target.name in complaint
+    assert run(capsys, "backup", str(copy), "--force")[0] == 0
+    # A database that cannot be read any more is set aside and replaced.
+    (tmp_path / "new.db").write_bytes(b"no database at all" * 100)
+    assert run(capsys, "restore", str(copy))[0] == 0
+    assert (tmp_path / "new.db.before-restore.bak").read_bytes().startswith(b"no database")
+    status, printed, _ = run(capsys, "doctor", "--json")
+    assert status == 0 and json.loads(printed)["cards"] >= 180
