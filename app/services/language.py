@@ -10,6 +10,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.support import Translations
 
+from app.negotiation import quality
 from app.resources import resource_path
 
 LANGUAGES = ("zh", "en")
@@ -54,21 +55,9 @@ def negotiate(
             return language
     best, best_quality = "", 0.0
     for item in (accept_language or "")[:_HEADER_LIMIT].split(","):
-        tag, *parameters = item.split(";")
+        tag, _, parameters = item.partition(";")
         language = primary_language(tag)
-        quality = _quality(parameters)
-        if language and quality > best_quality:
-            best, best_quality = language, quality
+        weight = quality(parameters)
+        if language and weight > best_quality:
+            best, best_quality = language, weight
     return best or primary_language(default) or DEFAULT_LANGUAGE
-
-
-def _quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "q":
-            try:
-                number = float(value)
-            except ValueError:
-                return 0.0
-            return number if 0.0 <= number <= 1.0 else 0.0
-    return 1.0
