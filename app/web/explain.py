@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.services.contract import HOST_FIXED_CNY, HOST_SHARE
 from app.web.columns import best_price, per_1000
 from app.web.labels import precision_name
 from app.web.view import Words
@@ -294,7 +295,12 @@ def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation
             facts=(Fact(_("Formula"), "cost.energy", "/method#cost.energy"),),
         )
     if name == "host_cny":
-        formula = f"{option['count']} × {money.bare(value / option['count'])}"
+        each = value / option["count"]
+        formula = f"{option['count']} × {money.bare(each)}"
+        if abs(HOST_FIXED_CNY + HOST_SHARE * price["amount_cny"] - each) < 0.01:
+            # Nothing was stated: the default rule, with its numbers put in.
+            share = f"{f.percent(HOST_SHARE)} × {money.bare(price['amount_cny'])}"
+            formula = f"{option['count']} × ({money.bare(HOST_FIXED_CNY)} + {share})"
         return Explanation(_("Host share"), money.amount(value), basis="assumed", formula=formula)
     if name == "residual_cny":
         fraction = value / cost["purchase_cny"] if cost["purchase_cny"] else 0.0

@@ -247,3 +247,12 @@ def test_chart_data_are_json(site: TestClient) -> None:
         assert answer.status_code == 200
         json.dumps(answer.json(), allow_nan=False)
         assert answer.json().keys() == {"data", "layout"}
+
+
+def test_the_host_share_opens_to_its_rule(site: TestClient) -> None:
+    ranked = site.get("/result.json").json()["options"][0]
+    assert ranked["price"]["per"] == "card"
+    page = site.get(
+        "/explain?figure=options.0.cost.host_cny&work=200", headers={"accept-language": "en"}
+    ).text
+    assert f"{ranked['count']} × (500 + 20\u00a0% × {ranked['price']['amount_cny']:,.0f})" in page
