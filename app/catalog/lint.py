@@ -335,6 +335,7 @@ def lint_seed(seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> LintReport:
         "gpus.csv": "",
         "models.jsonl": "as_of",
         "gpu_figures.csv": "as_of",
+        "gpu_facts.csv": "as_of",
         "prices.csv": "observed_on",
         "rentals.csv": "observed_on",
         "rates.csv": "observed_on",

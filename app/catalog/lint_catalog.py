@@ -38,6 +38,7 @@ _DATES: tuple[tuple[type[SQLModel], str], ...] = (
     (tables.GpuRow, ""),
     (tables.ModelRow, "as_of"),
     (tables.GpuFigureRow, "as_of"),
+    (tables.GpuFactRow, "as_of"),
     (tables.PriceRow, "observed_on"),
     (tables.RentalRow, "observed_on"),
     (tables.ExchangeRateRow, "observed_on"),

@@ -64,6 +64,7 @@ def _observation(r: Any) -> PriceObservation:
         channel_kind=r.channel_kind,
         n=r.n,
         quality=r.quality,
+        variant_assumed=r.variant_assumed,
         held=r.held,
         supersedes=r.supersedes,
     )

@@ -82,6 +82,25 @@ class FrameworkSupport:
     note: str = ""
 
 
+REMARKS: Mapping[str, str] = {
+    "licence_required": "licence required",
+    "case_by_case": "licence required",
+    "conditional": "restricted",
+    "licensed": "sold",
+    "not_permitted": "restricted",
+    "restricted": "restricted",
+    "reported_stop": "restricted",
+    "discouraged": "restricted",
+    "disputed": "licence required",
+    "discontinued": "discontinued",
+    "not_sold": "not sold",
+    "on_sale": "sold",
+    "preferred": "sold",
+    "announced": "announced",
+}
+"""Status of a remark on availability -> its kind, as few as a filter or a table needs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Availability:
     """Whether a card may or can be bought in a region."""
@@ -92,6 +111,75 @@ class Availability:
     status: str
     text: str
     source: Source
+    until_on: str = ""
+    text_zh: str = ""
+
+    @property
+    def kind(self) -> str:
+        """One of the kinds of REMARKS."""
+        return REMARKS.get(self.status, "")
+
+    def holds_on(self, day: str) -> bool:
+        """Whether the remark is in force on an ISO day; a month or a year begins with its first day."""
+        return self.from_on <= day and (not self.until_on or day[: len(self.until_on)] <= self.until_on)
+
+
+_ABOUT_TRADE = frozenset({"discontinued", "not_sold", "on_sale", "preferred", "announced"})
+_FORBIDS = ("licence_required", "not_permitted", "restricted")
+_SPEAKS_AGAINST = ("case_by_case", "conditional", "disputed", "reported_stop", "discouraged")
+GLOBAL = "global"
+
+
+def deciding(facts: Iterable[Availability]) -> tuple[Availability, ...]:
+    """The newest remark on the rules and the newest on the trade, what speaks against buying first.
+
+    Notes
+    -----
+    Whether a rule forbids a sale and whether somebody still sells are two questions: that a card has left
+    the shops does not take its export rule away, and a new licence does not bring it back into them.
+    """
+    heads: dict[bool, Availability] = {}
+    for fact in sorted(facts, key=lambda f: f.from_on, reverse=True):
+        heads.setdefault(fact.status in _ABOUT_TRADE, fact)
+    return tuple(sorted(heads.values(), key=_weight))
+
+
+def governing_first(facts: Iterable[Availability]) -> tuple[Availability, ...]:
+    """Remarks with those that decide in front, the others behind them, the newest first."""
+    known = sorted(facts, key=lambda f: f.from_on, reverse=True)
+    first = deciding(known)
+    return (*first, *(fact for fact in known if fact not in first))
+
+
+def _weight(fact: Availability) -> int:
+    if fact.status in _FORBIDS:
+        return 0
+    if fact.status in ("discontinued", "not_sold"):
+        return 1
+    return 2 if fact.status in _SPEAKS_AGAINST else 3
+
+
+def remarks_for(
+    available: Mapping[tuple[str, str], Iterable[Availability]], gpu_id: str, region: str
+) -> tuple[Availability, ...]:
+    """Remarks that concern a buyer in a region: its own, and what holds for the trade everywhere."""
+    own = available.get((gpu_id, region), ())
+    if region == GLOBAL:
+        return tuple(own)
+    everywhere = available.get((gpu_id, GLOBAL), ())
+    return (*own, *(fact for fact in everywhere if fact.status in _ABOUT_TRADE))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One fact of a card that is no number to calculate with, and where it was read."""
+
+    value: str
+    basis: str
+    source: Source
+    as_of: str
+    formula: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from re import fullmatch
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -12,6 +13,7 @@ from sqlmodel import SQLModel
 from app.catalog import tables
 from app.catalog.dates import effective_date
 from app.catalog.observations import CHANNEL_KINDS, PER, TAXES
+from app.catalog.presets import REMARKS
 from app.core.estimates import Basis
 from app.core.faults import InputFault
 from app.core.model import FAMILIES, architecture_from_fields
@@ -74,6 +76,31 @@ FIGURE_UNITS: Mapping[str, str] = {
     "tensor_cores": "",
 }
 """Every figure a card may have, with the one unit it is kept in."""
+FORM_FACTORS = (
+    "PCIe card",
+    "SXM module",
+    "OAM module",
+    "superchip module",
+    "socket",
+    "mezzanine module",
+    "server board",
+    "integrated",
+    "laptop",
+    "cloud only",
+)
+"""How a part is built in. Only a PCIe card is sold by itself and fits any host."""
+_DRIVER = r"\d{3}\.\d{2,3}(\.\d{2})?"
+FACTS: Mapping[str, str] = {
+    "form_factor": "|".join(FORM_FACTORS),
+    "launch_date": r"\d{4}(-\d{2}){0,2}",
+    "power_connector": r".{1,60}",
+    "cooling": "passive|active|blower|open fans|liquid",
+    "slot_width": r"\d(\.\d{1,2})?",
+    "socket": r".{1,40}",
+    "driver_min_linux": _DRIVER,
+    "driver_min_windows": _DRIVER,
+}
+"""Facts with a source of their own, and what their values look like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +207,19 @@ def _check_figure(row: Row) -> Iterator[Complaint]:
         yield "formula", "formula_required", {}
 
 
+def _check_fact(row: Row) -> Iterator[Complaint]:
+    pattern = FACTS.get(row["fact"], "")
+    if not fullmatch(pattern, row["value"]):
+        yield "value", "pattern", {"value": row["value"][:80], "pattern": pattern}
+    if row["basis"] == "derived" and not row["formula"]:
+        yield "formula", "formula_required", {}
+
+
+def _check_span(row: Row) -> Iterator[Complaint]:
+    if row["until_on"] and row["from_on"] > row["until_on"]:
+        yield "until_on", "valid_before_quoted", {}
+
+
 def _check_alias(row: Row) -> Iterator[Complaint]:
     # One candidate alone is right too: another card of that name exists that the catalogue does not have.
     if bool(row["target_id"]) == bool(row["candidates"]):
@@ -219,7 +259,14 @@ SEED_FILES: tuple[SeedFile, ...] = (
     SeedFile(
         "gpus.csv",
         tables.GpuRow,
-        _columns(tables.GpuRow, id=GIVEN_ID, launch_date=DAY, gpus_per_board=COUNT, source_id=SOURCE),
+        _columns(
+            tables.GpuRow,
+            id=GIVEN_ID,
+            launch_date=DAY,
+            form_factor=_one_of("", *FORM_FACTORS),
+            gpus_per_board=COUNT,
+            source_id=SOURCE,
+        ),
     ),
     SeedFile(
         "models.jsonl",
@@ -253,6 +300,23 @@ SEED_FILES: tuple[SeedFile, ...] = (
         ),
         key=("gpu_id", "figure", "value", "basis", "source_id", "as_of"),
         check=_check_figure,
+    ),
+    SeedFile(
+        "gpu_facts.csv",
+        tables.GpuFactRow,
+        _columns(
+            tables.GpuFactRow,
+            ("id",),
+            gpu_id=GPU,
+            fact={"allowed": tuple(FACTS), "required": True},
+            value={"required": True},
+            basis={"allowed": BASES, "required": True},
+            source_id=SOURCE,
+            as_of=DAY | {"required": True},
+        ),
+        key=("gpu_id", "fact"),
+        check=_check_fact,
+        optional=True,
     ),
     SeedFile(
         "gpu_aliases.csv",
@@ -430,11 +494,13 @@ SEED_FILES: tuple[SeedFile, ...] = (
             gpu_id=GPU,
             region={"allowed": REGIONS, "required": True},
             from_on=DAY,
-            status={"pattern": r"[a-z][a-z_-]*", "required": True},
+            until_on=DAY,
+            status={"allowed": tuple(REMARKS), "required": True},
             source_id=SOURCE,
         ),
         key=("gpu_id", "region", "from_on", "status", "source_id"),
-        headers={"from": "from_on"},
+        headers={"from": "from_on", "until": "until_on"},
+        check=_check_span,
     ),
     SeedFile(
         "lint_exceptions.csv",

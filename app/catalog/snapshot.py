@@ -12,6 +12,7 @@ from types import MappingProxyType
 from app.catalog.observations import PriceObservation
 from app.catalog.presets import (
     Availability,
+    Fact,
     FigureEntry,
     FrameworkSupport,
     MemoryCase,
@@ -68,6 +69,8 @@ class Snapshot:
     framework_support: tuple[FrameworkSupport, ...]
     memory_cases: tuple[MemoryCase, ...]
     entries: Mapping[str, tuple[FigureEntry, ...]]
+    facts: Mapping[str, Mapping[str, Fact]]
+    """Facts of cards that have a source of their own, by card and name."""
     cards: Mapping[str, CardPrices]
     available: Mapping[tuple[str, str], tuple[Availability, ...]]
     gpu_names: NameIndex

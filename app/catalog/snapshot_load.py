@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from sys import intern
 from typing import Any, TypeVar, cast
 
@@ -15,6 +15,7 @@ from app.catalog.observations import PriceObservation, Quote
 from app.catalog.presets import (
     Alias,
     Availability,
+    Fact,
     FigureEntry,
     FrameworkSupport,
     MemoryCase,
@@ -47,6 +48,9 @@ _TEXT_FACTS = (
     "confidence",
     "note",
 )
+STREAMED_ROWS = 5_000
+_ADDED_FACTS = ("power_connector", "socket")
+"""Facts of gpu_fact that stand among the text facts of a card; a source of their own beats the row's."""
 
 
 def load_snapshot(engine: Engine) -> Snapshot:
@@ -70,7 +74,8 @@ def load_snapshot(engine: Engine) -> Snapshot:
         ]
         cards = _rows(connection, tables.GpuRow)
         entries = _entries(connection, cards, sources)
-        gpus = _gpus(cards, entries, aliases, sources)
+        facts = _facts(connection, sources)
+        gpus = _gpus(cards, entries, facts, aliases, sources)
         models = _models(connection, sources)
         return Snapshot(
             version=version.version,
@@ -84,6 +89,7 @@ def load_snapshot(engine: Engine) -> Snapshot:
             framework_support=_framework_support(connection, sources),
             memory_cases=_memory_cases(connection, sources),
             entries={gpu_id: tuple(rows) for gpu_id, rows in entries.items()},
+            facts=facts,
             cards=_cards(connection, gpus, sources),
             available=_availability(connection, sources),
             gpu_names=_gpu_names(gpus, aliases),
@@ -95,6 +101,11 @@ def _rows(connection: Connection, row: type[SQLModel]) -> list[Row[Any]]:
     table = table_of(row)
     # By id in Python: the collations of the two databases differ.
     return sorted(connection.execute(select(table)).all(), key=lambda r: str(r.id))
+
+
+def _streamed(connection: Connection, row: type[SQLModel]) -> Iterator[Row[Any]]:
+    """Rows a few at a time, in no order: a table of a million is not held twice over."""
+    yield from connection.execute(select(table_of(row)), execution_options={"yield_per": STREAMED_ROWS})
 
 
 def _groups(rows: Iterable[T], key: Callable[[T], str]) -> dict[str, list[T]]:
@@ -142,9 +153,18 @@ def _entries(
     return found
 
 
+def _facts(connection: Connection, sources: dict[str, Source]) -> dict[str, dict[str, Fact]]:
+    found: dict[str, dict[str, Fact]] = {}
+    for r in _rows(connection, tables.GpuFactRow):
+        fact = Fact(r.value, intern(r.basis), sources[r.source_id], intern(r.as_of), r.formula, r.note)
+        found.setdefault(r.gpu_id, {})[intern(r.fact)] = fact
+    return found
+
+
 def _gpus(
     cards: Iterable[Row[Any]],
     entries: dict[str, list[FigureEntry]],
+    facts_of: Mapping[str, Mapping[str, Fact]],
     aliases: Iterable[Alias],
     sources: dict[str, Source],
 ) -> tuple[Gpu, ...]:
@@ -155,6 +175,8 @@ def _gpus(
         values = {name: figure.value for name, figure in figures.items()}
         usable = figures.get("usable_gib")
         facts: dict[str, Any] = {name: getattr(r, name) for name in _TEXT_FACTS if getattr(r, name)}
+        own = {name: fact.value for name, fact in facts_of.get(r.id, {}).items()}
+        facts |= {name: own[name] for name in _ADDED_FACTS if name in own}
         facts["half_rate_fp32_accumulate"] = r.half_rate_fp32_accumulate
         facts["source"] = sources[r.source_id]
         found.append(
@@ -180,8 +202,12 @@ def _gpus(
                 link_gb_s=values.get("link_gb_s"),
                 pcie_gen=_whole(values.get("pcie_gen")),
                 pcie_lanes=_whole(values.get("pcie_lanes")),
-                form_factor=r.form_factor,
-                launch_date=r.launch_date,
+                form_factor=own.get("form_factor", r.form_factor),
+                launch_date=own.get("launch_date", r.launch_date),
+                driver_min_linux=own.get("driver_min_linux", ""),
+                driver_min_windows=own.get("driver_min_windows", ""),
+                cooling=own.get("cooling", ""),
+                slot_width=float(own["slot_width"]) if "slot_width" in own else None,
                 has_tensor_cores=r.has_tensor_cores,
                 gpus_per_board=r.gpus_per_board,
                 aliases=tuple(sorted(a.name for a in names.get(r.id, ()))),
@@ -279,11 +305,11 @@ def _cards(connection: Connection, gpus: Iterable[Gpu], sources: dict[str, Sourc
                 quality=intern(r.quality),
                 variant_assumed=r.variant_assumed,
                 held=r.held,
-                note=r.note,
+                note=intern(r.note),
                 supersedes=r.supersedes,
                 name_as_written=intern(r.name_as_written),
             )
-            for r in _rows(connection, tables.PriceRow)
+            for r in _streamed(connection, tables.PriceRow)
         ),
         lambda o: o.gpu_id,
     )
@@ -300,6 +326,8 @@ def _cards(connection: Connection, gpus: Iterable[Gpu], sources: dict[str, Sourc
                 condition=r.condition,
                 per=r.per,
                 tax=r.tax,
+                tax_rate=r.tax_rate,
+                invoice=r.invoice,
                 quantity=r.quantity,
                 withdrawn=r.withdrawn,
                 held=r.held,
@@ -399,7 +427,8 @@ def _availability(
 ) -> dict[tuple[str, str], tuple[Availability, ...]]:
     groups: dict[tuple[str, str], list[Availability]] = {}
     for r in _rows(connection, tables.AvailabilityRow):
-        fact = Availability(r.gpu_id, r.region, r.from_on, r.status, r.text, sources[r.source_id])
+        source = sources[r.source_id]
+        fact = Availability(r.gpu_id, r.region, r.from_on, r.status, r.text, source, r.until_on, r.text_zh)
         groups.setdefault((r.gpu_id, r.region), []).append(fact)
     return {key: tuple(sorted(facts, key=lambda f: f.from_on, reverse=True)) for key, facts in groups.items()}
 

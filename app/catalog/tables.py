@@ -89,6 +89,23 @@ class GpuFigureRow(SQLModel, table=True):
     supersedes: str | None = None
 
 
+class GpuFactRow(SQLModel, table=True):
+    """One fact of a card that is no number to calculate with, with its provenance: cooling, driver …"""
+
+    __tablename__ = "gpu_fact"
+    __table_args__ = (UniqueConstraint("gpu_id", "fact", name="uq_gpu_fact_gpu_id_fact"),)
+    id: str = Field(primary_key=True)
+    gpu_id: str = Field(foreign_key="gpu.id")
+    fact: str
+    """One of seed_spec.FACTS."""
+    value: str
+    basis: str
+    source_id: str = Field(foreign_key="source.id")
+    as_of: str = ""
+    formula: str = ""
+    note: str = ""
+
+
 class AliasRow(SQLModel, table=True):
     """Another name of a card or a model. `target_id` empty: ambiguous, `candidates` says between what."""
 
@@ -285,6 +302,9 @@ class AvailabilityRow(SQLModel, table=True):
     status: str
     text: str = ""
     source_id: str = Field(foreign_key="source.id")
+    until_on: str = ""
+    """Last day on which it holds; empty: no end is known."""
+    text_zh: str = ""
 
 
 class QuoteRow(SQLModel, table=True):
@@ -346,6 +366,31 @@ class ApiKeyRow(SQLModel, table=True):
     scopes: str = "read"
     created_at: datetime
     revoked_at: datetime | None = None
+
+
+class EditorRow(SQLModel, table=True):
+    """Someone who signs in with a browser; of the password only a slow, salted hash is kept."""
+
+    __tablename__ = "editor"
+    id: str = Field(primary_key=True)
+    name: str
+    normalised: str = Field(unique=True)
+    """The name as it is compared at sign-in."""
+    password_hash: str
+    scopes: str = "read,write"
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class EditorSessionRow(SQLModel, table=True):
+    """One browser that is signed in."""
+
+    __tablename__ = "editor_session"
+    id: str = Field(primary_key=True)
+    """SHA-256 of the random token in the cookie: whoever reads the table cannot sign in with it."""
+    editor_id: str = Field(foreign_key="editor.id", index=True)
+    created_at: datetime
+    used_at: datetime
 
 
 class CatalogVersionRow(SQLModel, table=True):

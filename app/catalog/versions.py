@@ -17,6 +17,7 @@ CATALOG_ROWS: tuple[type[SQLModel], ...] = (
     tables.GpuRow,
     tables.ModelRow,
     tables.GpuFigureRow,
+    tables.GpuFactRow,
     tables.AliasRow,
     tables.PriceRow,
     tables.RentalRow,

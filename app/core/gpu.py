@@ -80,7 +80,14 @@ class Gpu:
     pcie_gen: int | None = None
     pcie_lanes: int | None = None
     form_factor: str = ""
+    """PCIe card, SXM module, OAM module …: a module is not sold as a card and needs its own baseboard."""
     launch_date: str = ""
+    driver_min_linux: str = ""
+    """First NVIDIA driver that knows the card, on Linux: 525.60.13. Empty: no release was read."""
+    driver_min_windows: str = ""
+    cooling: str = ""
+    """passive, active, blower, open fans, liquid; empty where makers differ or nothing was read."""
+    slot_width: float | None = None
     has_tensor_cores: bool = False
     gpus_per_board: int = 1
     aliases: tuple[str, ...] = ()
@@ -126,6 +133,12 @@ class PriceChoice:
     rate_old: bool = False
     note: str = ""
     observation_ids: tuple[str, ...] = ()
+    stated_amount: float | None = None
+    """What a quote says, where `amount` puts it on the other tax basis; `stated_tax` is its own."""
+    stated_tax: str = ""
+    tax_rate: float | None = None
+    """Fraction between the two."""
+    tax_rate_assumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

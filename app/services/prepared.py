@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from app.catalog.presets import Availability
+from app.catalog.presets import Availability, governing_first, remarks_for
 from app.catalog.snapshot import Snapshot
 from app.core.gpu_table import GpuTable
+from app.core.question import REGIONS
 from app.core.speed import BenchmarkIndex
 
 COLLECTOR_THRESHOLDS = (20_000, 10, 10)
@@ -46,15 +47,23 @@ def _set_aside() -> None:
     """
     gc.collect()
     gc.freeze()
+    calm_collector()
+
+
+def calm_collector() -> None:
+    """Collect seldom: what a start makes stays, and what an answer makes is mostly freed by itself."""
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
 
 
 @lru_cache(maxsize=16)
 def availability(snapshot: Snapshot, as_of: date) -> Mapping[tuple[str, str], tuple[Availability, ...]]:
-    """Statements about buying a card in a region that were in force on a day, the newest first."""
+    """Statements about buying a card in a region that were in force on a day, the deciding one first."""
     day = as_of.isoformat()
-    # ISO texts of a month or a year compare as their first day, which is when such a statement begins.
     known = {
-        key: tuple(fact for fact in facts if fact.from_on <= day) for key, facts in snapshot.available.items()
+        (gpu_id, region): governing_first(
+            fact for fact in remarks_for(snapshot.available, gpu_id, region) if fact.holds_on(day)
+        )
+        for gpu_id in dict.fromkeys(gpu_id for gpu_id, _ in snapshot.available)
+        for region in REGIONS
     }
     return {key: facts for key, facts in known.items() if facts}

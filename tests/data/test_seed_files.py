@@ -51,7 +51,9 @@ GPU_IDS = {g["id"] for g in DATA["gpus.csv"]}
         ("rates.csv", 50),
         ("benchmarks.csv", 5_500),
         ("framework_support.jsonl", 40),
-        ("availability.csv", 20),
+        ("availability.csv", 80),
+        ("gpu_facts.csv", 400),
+        ("unjoined.csv", 80),
     ],
 )
 def test_there_are_enough_rows(name: str, least: int) -> None:
@@ -168,6 +170,8 @@ def test_dates_are_iso_and_not_after_the_day_of_reading() -> None:
         ("rates.csv", "observed_on"),
         ("benchmarks.csv", "observed_on"),
         ("availability.csv", "from"),
+        ("availability.csv", "until"),
+        ("gpu_facts.csv", "as_of"),
         ("models.jsonl", "as_of"),
     ):
         for row in DATA[name]:
@@ -187,6 +191,8 @@ def test_nothing_stands_twice() -> None:
         ("rates.csv", ("base", "quote", "observed_on", "kind")),
         ("framework_support.jsonl", ("framework", "version")),
         ("availability.csv", ("gpu_id", "region", "from", "status")),
+        ("gpu_facts.csv", ("gpu_id", "fact")),
+        ("unjoined.csv", ("kind", "name_as_written")),
     ):
         counted = Counter(tuple(row[k] for k in key) for row in DATA[name])
         assert [k for k, n in counted.items() if n > 1] == [], name
@@ -206,6 +212,84 @@ def test_enumerations() -> None:
     assert {b["precision"] for b in DATA["benchmarks.csv"]} <= {"", *FORMATS}
     bases = {f["basis"] for f in DATA["gpu_figures.csv"]}
     assert bases == {"exact", "measured", "derived"}
+
+
+FACTS = {(f["gpu_id"], f["fact"]): f for f in DATA["gpu_facts.csv"]}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "fact", "value"),
+    [
+        # Devices listed at the release tags of NVIDIA/open-gpu-kernel-modules, read 2026-11-30.
+        ("rtx4090d", "driver_min_linux", "535.154.05"),
+        ("h20-96gb", "driver_min_linux", "535.161.07"),
+        ("l20", "driver_min_linux", "535.154.05"),
+        ("rtx5090", "driver_min_linux", "570.86.16"),
+        ("b200-sxm", "driver_min_linux", "570.86.15"),
+        ("rtx-pro-6000-bw-server", "driver_min_linux", "575.57.08"),
+        # CUDA Toolkit release notes, table of drivers: 11.8 >= 520.61.05, 12.8 >= 570.65 on Windows.
+        ("rtx4090", "driver_min_linux", "520.61.05"),
+        ("rtx5090", "driver_min_windows", "570.65"),
+        ("v100-pcie-16gb", "driver_min_linux", "384.81"),
+        ("a100-pcie-80gb", "cooling", "passive"),
+        ("h100-sxm5-80gb", "socket", "SXM5"),
+        ("l4", "slot_width", "1"),
+        ("rtx4090", "slot_width", "3"),
+    ],
+)
+def test_facts_are_those_of_their_sources(gpu: str, fact: str, value: str) -> None:
+    assert FACTS[gpu, fact]["value"] == value
+
+
+def test_every_nvidia_card_has_a_first_driver_and_modules_have_no_slots() -> None:
+    form = {g["id"]: g["form_factor"] for g in DATA["gpus.csv"]}
+    for g in DATA["gpus.csv"]:
+        if g["vendor"] == "NVIDIA" and g["id"] != "rubin":
+            assert (g["id"], "driver_min_linux") in FACTS, g["id"]
+        if g["form_factor"] in ("SXM module", "OAM module", "superchip module"):
+            assert (g["id"], "slot_width") not in FACTS, g["id"]
+    assert form["h100-sxm5-80gb"] == "SXM module" and form["mi300x"] == "OAM module"
+    assert form["gb10"] == "integrated" and form["tpu-v5e"] == "cloud only"
+    # A module by its name is a module by its form, and a card by its name a card.
+    for gpu, value in form.items():
+        assert ("sxm" not in gpu) or value == "SXM module", gpu
+        assert ("pcie" not in gpu) or value == "PCIe card", gpu
+
+
+def test_derived_facts_have_a_formula_and_no_later_card_an_older_driver() -> None:
+    assert all(f["formula"] for f in FACTS.values() if f["basis"] == "derived")
+    first = {
+        gpu: tuple(int(part) for part in f["value"].split("."))
+        for (gpu, fact), f in FACTS.items()
+        if fact == "driver_min_linux"
+    }
+    assert first["gtx1080"] < first["v100-pcie-16gb"] < first["t4"] < first["a100-pcie-40gb"]
+    assert first["a100-pcie-40gb"] < first["rtx4090"] < first["l40s"] < first["rtx5090"] < first["gb300"]
+
+
+@pytest.mark.parametrize(
+    ("name", "cards"),
+    [
+        ("A800", {"a800-pcie-40gb", "a800-pcie-80gb", "a800-sxm4-80gb"}),
+        ("Ascend 910B", {"ascend-910b1", "ascend-910b2", "ascend-910b3", "ascend-910b4"}),
+        ("H200", {"h200-sxm-141gb", "h200-nvl"}),
+    ],
+)
+def test_a_price_of_unknown_form_serves_each_variant_marked(name: str, cards: set[str]) -> None:
+    rows = [p for p in DATA["prices.csv"] if p["name_as_written"] == name]
+    assert {p["gpu_id"] for p in rows} == cards
+    assert {p["variant_assumed"] for p in rows} == {"true"}
+
+
+def test_names_that_no_card_took_are_listed_with_a_reason_and_are_in_no_file() -> None:
+    taken = {
+        "prices": {p["name_as_written"] for p in DATA["prices.csv"]},
+        "rentals": {r["name_as_written"] for r in DATA["rentals.csv"]},
+        "benchmarks": {b["gpu_as_written"] for b in DATA["benchmarks.csv"]},
+    }
+    for row in DATA["unjoined.csv"]:
+        assert int(row["rows"]) > 0 and row["reason"]
+        assert row["name_as_written"] not in taken[row["kind"]], row
 
 
 def test_benchmark_spellings_come_from_the_tables() -> None:
