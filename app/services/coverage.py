@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from datetime import date
 
 from sqlalchemy import Engine
@@ -18,37 +17,14 @@ from app.catalog.observations import LAUNCH, PER_CARD
 from app.catalog.prices import AGEING_FROM_DAYS
 from app.catalog.rates import HOME
 from app.catalog.snapshot import COVERAGE, Snapshot
-from app.core.gpu import Gpu, Source
+from app.core.gpu import Source
 from app.core.question import PriceRules
 from app.services.cache import AnswerCache
-from app.services.payload import Payload, gpu_label, number
+from app.services.gaps import card, gaps, missing_cards, unjoined, without_yuan_price
+from app.services.payload import Payload, number
 from app.services.payload import source as source_body
 
 _KEPT = 4
-FRESH = ("fresh", "ageing")
-"""Kinds of coverage that are a yuan price within the age limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """One thing that cards should have, and how to see that one lacks it."""
-
-    code: str
-    lacks: Callable[[Gpu], bool]
-
-
-_MISSING: tuple[Missing, ...] = (
-    Missing("bandwidth", lambda g: g.bandwidth_gb_s is None),
-    Missing("fp32", lambda g: g.rate_tflops("fp32_tflops") is None),
-    Missing("sixteen_bit", lambda g: not (g.rate_tflops("bf16_tflops") or g.rate_tflops("fp16_tflops"))),
-    Missing("usable_derived", lambda g: g.usable_basis not in ("measured", "exact")),
-    Missing("power", lambda g: g.tdp_w is None),
-    Missing("launch", lambda g: not g.launch_date),
-    Missing("form_factor", lambda g: not g.form_factor),
-    Missing("ecc", lambda g: not g.ecc),
-    Missing("link", lambda g: not g.link),
-)
-
 _reports: AnswerCache[Payload] = AnswerCache(_KEPT)
 _lints: AnswerCache[Payload] = AnswerCache(_KEPT)
 _source_uses: AnswerCache[Counter[str]] = AnswerCache(_KEPT)
@@ -59,19 +35,9 @@ def report(snapshot: Snapshot, as_of: date) -> Payload:
 
     Returns
     -------
-    {loaded, ages, coverage, unpriced, missing, rates, no_rate, flagged}.
+    {loaded, ages, coverage, unpriced, missing, gaps, unjoined, rates, no_rate, flagged}.
     """
     return _reports.get((snapshot.digest, as_of), lambda: _report(snapshot, as_of))
-
-
-def without(snapshot: Snapshot) -> list[Payload]:
-    """Cards that have no rent, and those that have no measurement that predicts."""
-    rented = {row.gpu_id for row in snapshot.rentals if not row.held}
-    measured = {row.gpu_id for row in snapshot.benchmarks if not row.flag}
-    return [
-        {"code": code, "cards": [_card(gpu) for gpu in snapshot.gpus if gpu.id not in known]}
-        for code, known in (("rent", rented), ("measurement", measured))
-    ]
 
 
 def lint(snapshot: Snapshot, engine: Engine) -> Payload:
@@ -124,10 +90,12 @@ def _report(snapshot: Snapshot, as_of: date) -> Payload:
         "rates": [row.observed_on for row in snapshot.rates.rows],
         "benchmarks": [row.observed_on for row in snapshot.benchmarks],
         "memory_cases": [case.observed_on for case in snapshot.memory_cases],
+        "remarks": [fact.from_on for facts in snapshot.available.values() for fact in facts],
     }
     counts = {
         "gpus": len(snapshot.gpus),
         "figures": sum(len(entries) for entries in snapshot.entries.values()),
+        "facts": sum(len(facts) for facts in snapshot.facts.values()),
         "models": len(snapshot.models),
         **{kind: len(dates) for kind, dates in dated.items()},
         "framework_support": len(snapshot.framework_support),
@@ -139,10 +107,9 @@ def _report(snapshot: Snapshot, as_of: date) -> Payload:
         "ages": [{"kind": kind, **_ages(dates, as_of)} for kind, dates in dated.items()],
         "coverage": {code: sum(1 for c in coverage.values() if c == code) for code in COVERAGE},
         "unpriced": _unpriced(snapshot, coverage, as_of),
-        "missing": [
-            {"code": missing.code, "cards": [_card(gpu) for gpu in snapshot.gpus if missing.lacks(gpu)]}
-            for missing in _MISSING
-        ],
+        "missing": missing_cards(snapshot),
+        "gaps": gaps(snapshot, as_of, coverage, PriceRules().max_age_days),
+        "unjoined": unjoined(snapshot),
         "rates": _rates(snapshot, as_of),
         "no_rate": sorted(
             {row.currency for row, reason in snapshot.unused_prices(as_of) if reason == "no_rate"}
@@ -155,10 +122,6 @@ def _report(snapshot: Snapshot, as_of: date) -> Payload:
             "models": sum(1 for model in snapshot.models.values() if model.basis == "assumed"),
         },
     }
-
-
-def _card(gpu: Gpu) -> Payload:
-    return {"id": gpu.id, "label": gpu_label(gpu)}
 
 
 def _ages(dates: Sequence[str], as_of: date) -> Payload:
@@ -190,10 +153,8 @@ def _ages(dates: Sequence[str], as_of: date) -> Payload:
 def _unpriced(snapshot: Snapshot, coverage: dict[str, str], as_of: date) -> list[Payload]:
     """Cards without a yuan price inside the age limit, those with the best substitute first."""
     found = []
-    for gpu in snapshot.gpus:
-        code = coverage[gpu.id]
-        if code in FRESH:
-            continue
+    for gpu_id in without_yuan_price(coverage):
+        gpu, code = snapshot.gpu(gpu_id), coverage[gpu_id]
         yuan = [
             row
             for row in snapshot.price_rows(gpu.id)
@@ -205,7 +166,7 @@ def _unpriced(snapshot: Snapshot, coverage: dict[str, str], as_of: date) -> list
         last = yuan[0] if yuan else None
         found.append(
             {
-                **_card(gpu),
+                **card(gpu),
                 "vendor": gpu.vendor,
                 "coverage": code,
                 "last_cny": number(last.amount) if last else None,
@@ -273,7 +234,7 @@ def _finding(snapshot: Snapshot, finding: Finding, reason: str) -> Payload:
     known = {gpu.id for gpu in snapshot.gpus}
     return {
         "rule": finding.rule,
-        "gpu": _card(snapshot.gpu(finding.gpu_id)) if finding.gpu_id in known else None,
+        "gpu": card(snapshot.gpu(finding.gpu_id)) if finding.gpu_id in known else None,
         "figure": finding.figure,
         "value": number(finding.value),
         "expected": number(finding.expected),
@@ -295,4 +256,6 @@ def _count_sources(snapshot: Snapshot) -> Counter[str]:
     uses.update(named(model.source for model in snapshot.models.values()))
     uses.update(named(release.source for release in snapshot.framework_support))
     uses.update(row.source_id for row in snapshot.rates.rows)
+    uses.update(named(f.source for facts in snapshot.facts.values() for f in facts.values()))
+    uses.update(named(fact.source for facts in snapshot.available.values() for fact in facts))
     return uses

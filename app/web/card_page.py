@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from app.charts.prices import Event, Frame
 from app.services.contract import Snapshot
+from app.services.data_texts import say_note
 from app.web import columns
 from app.web.view import Words
 from app.web.wording import AVAILABILITY_SHORT
@@ -18,6 +19,10 @@ from app.web.wording import AVAILABILITY_SHORT
 Card = Mapping[str, Any]
 FRESH_DAYS = 180
 FIRST_MEASUREMENTS = 8
+TURNING_POINTS = frozenset(
+    {"licence_required", "not_permitted", "restricted", "licensed", "conditional", "discontinued", "on_sale"}
+)
+"""Remarks on availability that are drawn into the price history."""
 # Figures that answer the reader's first questions come first, whatever the alphabet says.
 FIRST_FIGURES = (
     "bf16_tflops",
@@ -59,13 +64,13 @@ def figure_names(card: Card) -> tuple[list[str], list[str]]:
     return first, rest
 
 
-def figure_notes(figure: Mapping[str, Any]) -> list[Note]:
+def figure_notes(figure: Mapping[str, Any], language: str = "en") -> list[Note]:
     """Formula and note of a figure; an address among them becomes a link named by its host."""
     texts = [figure.get("formula") or "", *(figure.get("note") or "").split("; ")]
     notes = []
     for text in filter(None, texts):
         host = urlsplit(text).netloc if text.startswith(("https://", "http://")) else ""
-        notes.append(Note(host.removeprefix("www."), text) if host else Note(text))
+        notes.append(Note(host.removeprefix("www."), text) if host else Note(say_note(text, language)[0]))
     return notes
 
 
@@ -120,9 +125,13 @@ def history_frame(
     events = []
     if card["launch_date"]:
         events.append(Event(card["launch_date"], _("launch")))
-    for fact in card["availability"]:
-        text = AVAILABILITY_SHORT.get(fact["status"])
-        events.append(Event(fact["from_on"], _(text) if text else fact["status"].replace("_", " ")))
+    seen = set()
+    for fact in card["remarks"]:
+        # Only what moves a market, once: a chart with every notice in it cannot be read.
+        key = (fact["status"], fact["from"][:7])
+        if fact["status"] in TURNING_POINTS and key not in seen:
+            seen.add(key)
+            events.append(Event(fact["from"], _(AVAILABILITY_SHORT[fact["status"]])))
     launched = [r["amount"] for r in rows if r["channel_kind"] == "launch" and r["currency"] == "CNY"]
     launch, unit = columns.figure_value(card, "launch_msrp_cny") or min(launched, default=None), ""
     if launch is None:

@@ -14,11 +14,14 @@ from app.services.catalogue import NotInCatalogue, gpu_body, gpu_detail, price_c
 from app.services.catalogue_pages import Page as ListPage
 from app.services.catalogue_pages import page as list_page
 from app.services.contract import Snapshot
+from app.services.data_texts import say_note
 from app.web import columns
 from app.web.answers import open_page, today
+from app.web.card_facts import FORM, fact_rows, form_factor, warning
 from app.web.card_page import figure_names, figure_notes, history_url, measurements
 from app.web.links import GpuLinks
 from app.web.models import vendors
+from app.web.own_cards import own_cards
 from app.web.tables import csv_response
 from app.web.view import price_words
 from app.web.wording import availability_rows
@@ -45,6 +48,10 @@ def _cards(snapshot: Snapshot, day: str) -> tuple[dict[str, Any], ...]:
     return tuple(found)
 
 
+def _has_form(snapshot: Snapshot, form: str) -> bool:
+    return any(gpu.form_factor == form for gpu in snapshot.gpus)
+
+
 def _minimum(text: str) -> float:
     return float(text) if text.isascii() and text.replace(".", "", 1).isdigit() and len(text) < 8 else 0.0
 
@@ -52,11 +59,13 @@ def _minimum(text: str) -> float:
 def _chosen(request: Request, snapshot: Snapshot) -> tuple[list[dict[str, Any]], str, bool, dict[str, str]]:
     asked = {
         name: request.query_params.get(name, "")[:_MAX_TEXT].strip()
-        for name in ("q", "vendor", "memory", "sort")
+        for name in ("q", "vendor", "memory", "form", "sort")
     }
     cards = columns.filter_cards(
         list(_cards(snapshot, today().isoformat())), asked["q"], asked["vendor"], _minimum(asked["memory"])
     )
+    if asked["form"]:
+        cards = [card for card in cards if card["form_factor"] == asked["form"]]
     ordered, column, descending = columns.sort_cards(cards, asked["sort"] or "name")
     return ordered, column, descending, asked
 
@@ -85,6 +94,8 @@ def gpu_list(request: Request) -> Response:
         sort_url=sort_url,
         asked=asked,
         vendors=vendors(snapshot),
+        forms=[(code, page._(name)) for code, name in FORM.items() if _has_form(snapshot, code)],
+        form_words=FORM,
         best_price=columns.best_price,
         csv_url="/gpus.csv?" + urlencode({k: v for k, v in asked.items() if v}),
         price_words=lambda price: price_words(price, words),
@@ -131,7 +142,8 @@ def gpu_page(request: Request, name: str) -> Response:
         card=card,
         figures=first,
         more_figures=rest,
-        notes=figure_notes,
+        notes=lambda figure: figure_notes(figure, page.language),
+        say_note=lambda text: say_note(text, page.language),
         main_figures=_MAIN_FIGURES,
         price=price,
         price_text=price_words(price, words) if price else "",
@@ -142,7 +154,11 @@ def gpu_page(request: Request, name: str) -> Response:
         in_force=in_force,
         rentals=rows["rentals"],
         measured=measurements(rows["benchmarks"], snapshot),
+        own=own_cards(snapshot, card["id"], words),
         availability=availability_rows(card, lambda code: words.formats.label(code, "price_region"), page._),
+        card_facts=fact_rows(card, snapshot.gpu(card["id"]).attributes["source"].read_on, page._),
+        card_warning=warning(card, page._),
+        form_factor=form_factor(card["form_factor"], page._),
         scale=scale,
         history_url=history_url(card, scale),
         at=GpuLinks(card["id"]),

@@ -9,6 +9,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.services import coverage
+from app.services.data_texts import say_note
+from app.services.gaps import FRESH
 from app.web.answers import open_page
 from app.web.labels import N_
 from app.web.listing import address, asked, day_of, only, part_of
@@ -22,12 +24,14 @@ SOURCES_PER_PART = 40
 LOADED = {
     "gpus": N_("Cards"),
     "figures": N_("Figures of cards"),
+    "facts": N_("Facts of cards"),
     "models": N_("Models"),
     "prices": N_("Price observations"),
     "rentals": N_("Rent observations"),
     "rates": N_("Exchange rates"),
     "benchmarks": N_("Speed measurements"),
     "memory_cases": N_("Memory measurements"),
+    "remarks": N_("Remarks on availability"),
     "framework_support": N_("Framework releases"),
     "sources": N_("Sources"),
 }
@@ -48,6 +52,10 @@ MISSING = {
     "power": N_("power"),
     "launch": N_("launch date"),
     "form_factor": N_("form factor"),
+    "slot_width": N_("slots wide (PCIe cards)"),
+    "power_connector": N_("power connector (PCIe cards)"),
+    "cooling": N_("cooling (PCIe cards other than consumer cards)"),
+    "driver": N_("first driver (NVIDIA)"),
     "ecc": N_("whether it has ECC"),
     "link": N_("link between cards"),
     "rent": N_("rent"),
@@ -59,6 +67,26 @@ ACTION = {
     "update": N_("changed"),
     "delete": N_("removed"),
     "undo": N_("undone"),
+}
+UNJOINED_KIND = {
+    "prices": N_("Prices"),
+    "rentals": N_("Rents"),
+    "benchmarks": N_("Speed measurements"),
+}
+UNJOINED = {
+    "memory_not_stated": N_("memory size not stated"),
+    "form_not_stated": N_("form factor not stated"),
+    "bin_not_stated": N_("bin not stated"),
+    "slice": N_("a slice of a card"),
+    "card_not_named": N_("card not named"),
+    "whole_system": N_("another thing than a card"),
+    "estimate": N_("an estimate, not an observation"),
+    "flagged": N_("marked by the check of the source"),
+    "undated": N_("undated"),
+    "unit_refused": N_("unit not comparable"),
+    "laptop_part": N_("laptop part, not the card of that name"),
+    "added_later": N_("card added after the rows were read"),
+    "not_in_catalogue": N_("card not in the catalogue"),
 }
 SHOWN_CHANGES = 20
 FLAGGED = {
@@ -113,14 +141,14 @@ def data(request: Request) -> Response:
         PATH,
         report=report,
         lint=lint,
-        missing=[*report["missing"], *coverage.without(snapshot)],
+        missing=report["missing"],
         changes=coverage.changes(engine, SHOWN_CHANGES),
         part=part,
         kinds=kinds,
         asked=values,
         as_of=day.isoformat(),
         digest=snapshot.digest,
-        covered=sum(report["coverage"][code] for code in coverage.FRESH),
+        covered=sum(report["coverage"][code] for code in FRESH),
         priced=len(snapshot.gpus) - report["coverage"]["none"],
         gaps=_gaps(report, page),
         words={
@@ -131,7 +159,10 @@ def data(request: Request) -> Response:
             "rule": RULE,
             "source_kind": SOURCE_KIND,
             "action": ACTION,
+            "unjoined_kind": UNJOINED_KIND,
+            "unjoined": UNJOINED,
         },
+        say_note=lambda text: say_note(text, page.language),
         list_of=LIST_OF,
         flagged_at=FLAGGED_AT,
         page_url=lambda number: address(PATH, values, page="" if number == 1 else number) + "#sources",

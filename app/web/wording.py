@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
 from app.services.contract import Snapshot
 from app.services.payload import gpu_label
+from app.services.remarks import governing
 from app.web.labels import N_
 
 Gettext = Callable[[str], str]
@@ -23,6 +25,10 @@ AVAILABILITY: Mapping[str, str] = {
     "case_by_case": N_("Export to %(region)s is decided case by case."),
     "conditional": N_("Import into %(region)s is approved for some buyers, with conditions."),
     "licensed": N_("Export to %(region)s is licensed again."),
+    "restricted": N_("Sale to %(region)s is restricted."),
+    "reported_stop": N_("Import into %(region)s is reported as stopped, unconfirmed."),
+    "not_sold": N_("Not sold in %(region)s."),
+    "announced": N_("Announced for %(region)s."),
     "discouraged": N_("The authorities of %(region)s advise large firms against buying it."),
     "disputed": N_("Whether the export rule for %(region)s covers this card is disputed."),
     "discontinued": N_("Reported as discontinued in %(region)s."),
@@ -32,12 +38,23 @@ AVAILABILITY: Mapping[str, str] = {
 """One sentence for each status; the statement as its source words it stands under it."""
 
 
+EVERYWHERE: Mapping[str, str] = {
+    "discontinued": N_("Reported as out of production."),
+    "announced": N_("Announced."),
+    "on_sale": N_("On sale."),
+    "not_sold": N_("Not sold."),
+}
+"""The same where no region is meant."""
 AVAILABILITY_SHORT: Mapping[str, str] = {
     "licence_required": N_("export licence needed"),
     "not_permitted": N_("import refused"),
     "case_by_case": N_("case by case"),
     "conditional": N_("some buyers approved"),
     "licensed": N_("licensed again"),
+    "restricted": N_("sale restricted"),
+    "reported_stop": N_("stop reported"),
+    "not_sold": N_("not sold"),
+    "announced": N_("announced"),
     "discouraged": N_("advised against"),
     "disputed": N_("rule disputed"),
     "discontinued": N_("discontinued"),
@@ -75,10 +92,14 @@ def split_condition(label: str) -> tuple[str, str]:
     return (label[: match.start()], match["word"]) if match else (label, "")
 
 
-def availability_sentence(status: str, region: str, gettext: Gettext) -> str:
+def availability_sentence(
+    status: str, region: str, region_word: Callable[[str], str], gettext: Gettext
+) -> str:
     """What a status means for a buyer in a region; empty for a status that has no sentence."""
+    if region == "global" and status in EVERYWHERE:
+        return gettext(EVERYWHERE[status])
     text = AVAILABILITY.get(status)
-    return gettext(text) % {"region": region} if text else ""
+    return gettext(text) % {"region": region_word(region)} if text else ""
 
 
 def say_short(
@@ -86,10 +107,12 @@ def say_short(
 ) -> None:
     """Put short names into the sentences of an answer, and the reader's words for rules of sale."""
     region = str(answer["question"].get("price_rules", {}).get("region") or "CN")
+    day = date.fromisoformat(answer["as_of"])
     for option in answer["options"]:
         option["reasons"] = [short_names(text, snapshot) for text in option["reasons"]]
         option["flags"] = [
-            _flag(flag, option["gpu"]["id"], region, snapshot, region_word, _) for flag in option["flags"]
+            _flag(flag, option["gpu"]["id"], region, day, snapshot, region_word, _)
+            for flag in option["flags"]
         ]
         for flip in (option.get("robustness") or {}).get("flips", ()):
             flip["winner"] = short_names(flip["winner"] or "", snapshot)
@@ -100,38 +123,53 @@ def _flag(
     flag: Mapping[str, str],
     gpu: str,
     region: str,
+    day: date,
     snapshot: Snapshot,
     region_word: Callable[[str], str],
     _: Gettext,
 ) -> dict[str, str]:
     text = flag["text"]
     if flag["code"] == "availability_remark":
-        facts = snapshot.available.get((gpu, region), ())
-        sentence = availability_sentence(facts[0].status, region_word(region), _) if facts else ""
-        if sentence:
-            text = _("%(rule)s Since %(date)s.") % {"rule": sentence, "date": facts[0].from_on}
+        remark = governing(snapshot, gpu, region, day)
+        sentence = availability_sentence(remark.status, remark.region, region_word, _) if remark else ""
+        if sentence and remark:
+            text = _("%(rule)s Since %(date)s.") % {"rule": sentence, "date": remark.from_on}
     return {"code": flag["code"], "text": short_names(text, snapshot)}
 
 
 def availability_rows(
     card: Mapping[str, Any], region_word: Callable[[str], str], _: Gettext
 ) -> list[dict[str, Any]]:
-    """Where a card may be sold: our sentence, since when, the source, and the source's own words."""
+    """Where a card may be sold: our sentence, since when, the source and what it says; what decides first."""
     rows = []
-    for fact in card["availability"]:
+    for fact in sorted(card["remarks"], key=lambda fact: not fact["decides"]):
         source = fact["source"] or {"url": "", "title": ""}
-        sentence = availability_sentence(fact["status"], region_word(fact["region"]), _)
+        sentence = availability_sentence(fact["status"], fact["region"], region_word, _)
         rows.append(
             {
                 "title": sentence or fact["text"],
-                "since": fact["from_on"],
+                "since": fact["from"],
+                "until": fact["until"],
                 "url": source["url"],
                 "source": source["title"] or source.get("id", ""),
-                "quote": fact["text"] if sentence else "",
+                "read_on": fact["read_on"],
+                "said": fact["text"] if sentence else "",
+                "decides": fact["decides"],
                 "kind": "warn" if fact["status"] in _AGAINST else "info",
             }
         )
     return rows
 
 
-_AGAINST = frozenset({"licence_required", "not_permitted", "discouraged", "disputed", "discontinued"})
+_AGAINST = frozenset(
+    {
+        "licence_required",
+        "not_permitted",
+        "restricted",
+        "reported_stop",
+        "not_sold",
+        "discouraged",
+        "disputed",
+        "discontinued",
+    }
+)
