@@ -274,6 +274,8 @@ def _doubt(
                 row[tables.PriceRow][0]["quality"] = CONFIRMED
         elif options.hold and kind.name in ("prices", "rentals"):
             row[MAIN_TABLE[kind.name]][0]["held"] = doubt.code
+        elif options.hold and kind.name == "benchmarks":
+            row[tables.BenchmarkRow][0]["flag"] = doubt.code
         else:
             faults.add(parsed.record, doubt.field, doubt.code, confirmable=True, **doubt.params)
     return accepted.kept

@@ -58,6 +58,10 @@ DATA_TEMPLATES: dict[str, str] = {
     # What needs a person's confirmation
     "likely_server_price": N_("{ratio} times the usual {usual}: most likely the price of eight cards."),
     "far_from_history": N_("{ratio} times the usual {usual}: confirm that it is right."),
+    "above_roofline": N_(
+        "{ratio} times what the cards can compute at their best rate ({peak_tflops} each): "
+        "most likely another unit."
+    ),
     "likely_twd": N_("Prices of Taiwan are in new Taiwan dollars; confirm that this one is in yuan."),
     "likely_yearly_rent": N_(
         "A month would cost {share_percent} of a new card: most likely the rent of a year."

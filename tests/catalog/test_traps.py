@@ -1,10 +1,35 @@
-"""The traps of the market notes and of other tools' bug reports that concern data, each a test.
+"""The 21 traps that concern data, of the market notes (m1..m10) and of other tools' bug reports (u29..u39).
 
-Names in the parameters point at the note: m1..m10 the market's data traps, u29..u39 bug reports.
+====  ==========================================================  ===========================================
+m1    rent in units of ten thousand, wrong for three days         test_m1_…
+m2    tenfold bandwidth of the MetaX C500                         test_m2_…, planted "18 TB/s for 1.8"
+m3    sparse beside dense; fp16 accumulate beside fp32            test_m3_…, planted "H800 sparse"
+m4    A100 ranked by its vector rate                              test_m4_…
+m5    bins of one chip                                            test_m5_…
+m6    cards of one vendor listed under another                    test_m6_…
+m7    Taiwan dollars read as yuan                                 test_m7_…, planted "NT$ as yuan"
+m8    a year's rent read as a month's                             test_m8_…, planted "yearly rent as monthly"
+m9    list price against bare metal, averaged                     test_m9_…
+m10   a price without stock                                       test_m10_…
+u29   sparse headline in the place of the dense rate              test_m3_…, planted "sparse rate"
+u30   sparse and dense mixed between cards of one family          test_m3_… (H200), lint dense_ratio
+u31   fp8 sparse beside bf16 dense                                test_m3_… (L40S), lint fp8_ratio
+u32   GeForce halves fp32 accumulate                              test_m3_… (RTX 4090, RTX 3090)
+u33   a figure bent to suit a correction factor                   test_m3_… (A100 at 624)
+u34   GB against GiB, driver totals                               test_u34_…
+u35   sizes that a card does not have                             test_u35_…, lint memory_size
+u36   variants taken for each other, laptop for desktop           test_u36_…
+u37   consumer, export and domestic cards missing                 test_u37_…
+u38   stale, per node, unscaled prices; spread not shown          test_u38_… (three), planted "8-card price …"
+u39   no history, no price of a year ago                          test_u39_…
+====  ==========================================================  ===========================================
+
+Beside them: u40, measurements that no card can reach, and a rate that must not be a constant.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -93,9 +118,9 @@ def planted(name: str, engine: Engine) -> tuple[list[Any], str, str]:
         return [figure("h800-sxm5-80gb", "bandwidth_gb_s", 6700.0)], "bandwidth", "h800-sxm5-80gb"
     if name == "18 TB/s for 1.8":
         with engine.connect() as connection:
-            query = FIGURE.select().where(FIGURE.c.figure == "bandwidth_gb_s")
-            row = dict(connection.execute(query).mappings().first() or {})
-        slipped = row | {"id": "planted", "gpu_id": "metax-c500-pcie", "value": 18000.0, "chosen": True}
+            of_bandwidth = FIGURE.select().where(FIGURE.c.figure == "bandwidth_gb_s")
+            known = dict(connection.execute(of_bandwidth).mappings().first() or {})
+        slipped = known | {"id": "planted", "gpu_id": "metax-c500-pcie", "value": 18000.0, "chosen": True}
         return [insert(FIGURE).values(slipped)], "bandwidth", "metax-c500-pcie"
     if name == "H800 sparse":
         rates = [figure("h800-sxm5-80gb", f"{kind}_tflops", 1979.0) for kind in ("fp16", "bf16")]
@@ -155,39 +180,62 @@ def test_lint_finds_nothing_else_in_what_ships(shipped: Engine) -> None:
     assert [str(f) for f in lint_database(shipped).unexplained] == []
 
 
+DATES = {
+    "gpu_figure": "as_of",
+    "gpu_fact": "as_of",
+    "price": "observed_on",
+    "rental": "observed_on",
+    "exchange_rate": "observed_on",
+    "benchmark": "observed_on",
+    "memory_case": "observed_on",
+    "model": "as_of",
+    "framework_support": "as_of",
+    "availability": "from_on",
+}
+WITHOUT_FIGURES = {"source", "gpu", "alias", "quote"}
+
+
 def test_every_figure_has_source_date_unit_and_basis(shipped: Engine) -> None:
-    """Walks every row of every table of the database that holds figures."""
-    dates = {
-        "gpu_figure": "as_of",
-        "price": "observed_on",
-        "rental": "observed_on",
-        "exchange_rate": "observed_on",
-        "benchmark": "observed_on",
-        "memory_case": "observed_on",
-        "model": "as_of",
-        "framework_support": "as_of",
-    }
-    counted = 0
+    """Walks every row of every table of the catalogue; a table that is neither here nor there fails."""
+    counted: Counter[str] = Counter()
     with shipped.connect() as connection:
         sources = {r.id: r for r in connection.execute(text("SELECT * FROM source"))}
         for table in map(table_of, CATALOG_ROWS):
-            if table.name not in dates:
+            assert (table.name in DATES) != (table.name in WITHOUT_FIGURES), table.name
+            if table.name not in DATES:
                 continue
             for row in connection.execute(table.select()).mappings():
-                counted += 1
+                counted[table.name] += 1
+                where = (table.name, row["id"])
                 source = sources[row["source_id"]]
-                assert source.title, (table.name, row["id"])
-                assert row[dates[table.name]] or source.read_on, (table.name, row["id"])
-                if table.name == "gpu_figure":
-                    assert row["basis"] and (row["basis"] != "derived" or row["formula"]), row["id"]
-                    assert row["unit"] or row["figure"].endswith(
-                        ("_gen", "_lanes", "_count", "_cores", "_instances")
-                    )
-                if table.name in ("price", "rental"):
-                    assert row["currency"], row["id"]
-                if table.name == "benchmark":
-                    assert row["unit"], row["id"]
-    assert counted > 14_000
+                assert source.title and source.kind and source.read_on, where
+                assert row[DATES[table.name]] or source.read_on, where
+                assert has_unit_and_basis(table.name, row), where
+    assert set(counted) == set(DATES)
+    assert counted.total() > 15_500
+    assert counted["gpu_fact"] > 400 and counted["availability"] > 80
+
+
+def has_unit_and_basis(table: str, row: Any) -> bool:
+    """What a row of a table must say of the kind of its figure."""
+    if table in ("gpu_figure", "gpu_fact") and not (
+        row["basis"] and (row["basis"] != "derived" or row["formula"])
+    ):
+        return False
+    if table == "gpu_figure":
+        counts = ("_gen", "_lanes", "_count", "_cores", "_instances")
+        return bool(row["unit"]) or row["figure"].endswith(counts)
+    if table == "price":
+        return bool(row["currency"] and row["per"] and row["condition"] and row["channel_kind"])
+    if table == "rental":
+        return bool(row["currency"] and row["gpu_count"] and row["provider"])
+    if table == "exchange_rate":
+        return bool(row["base"] and row["quote"] and row["kind"])
+    if table == "benchmark":
+        return bool(row["unit"] and row["gpu_count"] and row["task"])
+    if table == "availability":
+        return bool(row["text"] and row["text_zh"] and row["status"])
+    return bool(row["basis"]) if table == "model" else True
 
 
 @pytest.mark.parametrize("slip", [500.0, 55.0])
@@ -310,6 +358,11 @@ def test_u36_variants_are_rows_of_their_own_and_names_are_exact(snapshot: Snapsh
     }
     for gpu, size in sizes.items():
         assert snapshot.gpu(snapshot.resolve_gpu(gpu)).memory_gib == size
+    # A laptop's chip of the same name is another card: fewer cores, less memory, less power.
+    for laptop, desktop in (("RTX 4090 Laptop", "RTX 4090"), ("5090 笔记本", "RTX 5090")):
+        small, large = snapshot.gpu(snapshot.resolve_gpu(laptop)), snapshot.gpu(snapshot.resolve_gpu(desktop))
+        assert small.form_factor == "laptop" and large.form_factor == "PCIe card"
+        assert (small.memory_gib or 0) < (large.memory_gib or 0)
     for name in ("RTX 409", "RTX 4090x", "rtx 4O90", "A1000 80GB SXM"):
         with pytest.raises(InputFault):
             snapshot.resolve_gpu(name)
@@ -370,3 +423,34 @@ def test_an_old_rate_is_marked_and_the_dollar_is_not_seven_point_two(snapshot: S
     assert use is not None and use.rate == pytest.approx(6.78, abs=0.02)
     late = snapshot.rates.to_cny("USD", DAY)
     assert late is not None and late.old
+
+
+def measured(gpu: str, value: float, **more: Any) -> dict[str, Any]:
+    base = {"gpu": gpu, "model": "llama-3.1-8b", "task": "inference", "phase": "decode", "precision": "bf16"}
+    return base | {"value": value, "unit": "tokens_per_s", "date": "2026-11-20", "source": "A blog"} | more
+
+
+def test_u40_a_measurement_above_the_roofline_needs_confirmation(shipped: Engine) -> None:
+    """16.06 GFLOP a token: an H100 at 1979 dense FP8 TFLOPS computes at most 123,000 tokens a second."""
+    assert dry(shipped, "benchmarks", measured("h100-sxm5-80gb", 9_000)).ok
+    absurd = dry(shipped, "benchmarks", measured("h100-sxm5-80gb", 900_000))
+    assert [(f.code, f.confirmable) for f in absurd.faults] == [("above_roofline", True)]
+    assert absurd.faults[0].params["ratio"] == pytest.approx(900_000 * 16.06e9 / 1979e12, rel=0.01)
+    eight = dry(shipped, "benchmarks", measured("h100-sxm5-80gb", 900_000, gpu_count=8))
+    assert eight.ok or eight.faults[0].code == "far_from_history"
+    assert dry(shipped, "benchmarks", measured("h100-sxm5-80gb", 900_000, confirm=True)).ok
+
+
+def test_u40_a_measurement_ten_times_off_its_neighbours_needs_confirmation(
+    shipped: Engine, snapshot: Snapshot
+) -> None:
+    rows = [
+        b.value / b.gpu_count
+        for b in snapshot.benchmarks_of_gpu("v100-sxm2-16gb")
+        if (b.model_id, b.task, b.phase, b.unit, b.flag) == ("resnet-50", "training", "", "images_per_s", "")
+    ]
+    assert len(rows) >= 3
+    item = measured("v100-sxm2-16gb", min(rows) / 11, model="resnet-50", unit="images_per_s")
+    item |= {"task": "training", "phase": "", "precision": "fp16"}
+    assert [f.code for f in dry(shipped, "benchmarks", item).faults] == ["far_from_history"]
+    assert dry(shipped, "benchmarks", item | {"value": min(rows) / 5}).ok

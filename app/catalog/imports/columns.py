@@ -419,6 +419,7 @@ BENCHMARKS = ImportKind(
         _C("own", "own", "自测", "boolean", note="yes: measured by your own team"),
         _NOTE,
         _C("supersedes", "supersedes", "更正", template=False),
+        _CONFIRM,
     ),
     _spec("benchmarks.csv"),
     "measured",

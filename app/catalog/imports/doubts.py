@@ -16,6 +16,7 @@ from sqlalchemy import Connection, select
 
 from app.catalog import tables
 from app.catalog.imports.complete import Rows
+from app.catalog.imports.measurement_doubts import measurement_doubts
 from app.catalog.imports.references import day_of, read_rates
 from app.catalog.lint import HOURS_PER_MONTH, RENT_FACTOR, RENT_SHARE, Finding, LintCard
 from app.catalog.lint_catalog import unexplained
@@ -67,6 +68,9 @@ def doubts_of(connection: Connection, kind: str, rows: Sequence[Rows]) -> dict[i
         return _rates(connection, [r[tables.ExchangeRateRow][0] for r in rows])
     if kind in ("gpus", "figures"):
         return _cards(connection, rows)
+    if kind == "benchmarks":
+        measured = measurement_doubts(connection, [r[tables.BenchmarkRow][0] for r in rows])
+        return {at: Doubt(*said) for at, said in measured.items()}
     return {}
 
 
