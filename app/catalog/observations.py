@@ -74,6 +74,10 @@ class Quote:
     condition: str = "new"
     per: str = PER_CARD
     tax: str = "unknown"
+    tax_rate: float | None = None
+    """Fraction."""
+    invoice: str = ""
+    """special, ordinary, none, or empty: not stated."""
     quantity: int = 1
     withdrawn: bool = False
     supersedes: str | None = None

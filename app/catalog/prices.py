@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import date
 from statistics import median
+from typing import Any
 
 from app.catalog.observations import (
     CHANNEL_RANK,
@@ -20,6 +21,7 @@ from app.catalog.observations import (
 from app.catalog.rates import HOME, Rates, RateUse
 from app.core.gpu import PriceChoice, Source
 from app.core.question import PriceRules
+from app.core.quotes import tax_bases
 
 AGEING_FROM_DAYS = 91
 SANITY_FACTOR = 3.0
@@ -116,7 +118,8 @@ class CardPrices:
         In this order: override; valid quote; newest day inside the age limit, in the currency of the asked
         region (that region first); an older one, marked stale; another currency at the dated rate, marked
         converted; the launch price of a new card, marked. Within the day by CHANNEL_ORDER, several of one
-        channel by their median.
+        channel by their median. Quotes are put on the asked tax basis by their own rate, with tax where none
+        is asked: net is never set against gross.
         """
         if override is not None:
             return self._override(as_of, condition, override)
@@ -191,6 +194,7 @@ class CardPrices:
         self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
     ) -> PriceChoice | None:
         number = as_of.toordinal()
+        basis = rules.tax or "included"
         valid: list[tuple[float, Quote, RateUse]] = []
         for q in self.quotes:
             if (
@@ -200,22 +204,24 @@ class CardPrices:
                 and not q.withdrawn
                 and not q.held
                 and q.id not in self._replaced_quotes
-                and _tax_matches(rules.tax, q.tax)
                 and (use := rates.to_cny(q.currency, as_of))
             ):
-                valid.append((q.unit_price * use.rate, q, use))
+                valid.append((_on_basis(q, basis) * use.rate, q, use))
         if not valid:
             return None
-        # All of them can be bought at today: the lowest counts, the others are the range.
+        # All of them can be bought at today, on one tax basis: the lowest counts, the others are the range.
         amount_cny, best, use = min(valid, key=lambda item: (item[0], -item[1].first_day, item[1].id))
+        amount = _on_basis(best, basis)
+        moved = amount != best.unit_price
+        bases = tax_bases(best.unit_price, best.tax, best.tax_rate, best.invoice)
         return PriceChoice(
             gpu_id=self.gpu_id,
             condition=condition,
-            amount=best.unit_price,
+            amount=amount,
             currency=best.currency,
             amount_cny=amount_cny,
             per=per,
-            tax=best.tax,
+            tax=basis if moved else best.tax,
             region="",
             channel=best.supplier,
             channel_kind="quote",
@@ -234,6 +240,10 @@ class CardPrices:
             rate=use.rate if best.currency != HOME else None,
             rate_on=use.observed_on.isoformat() if best.currency != HOME else "",
             rate_old=use.old,
+            stated_amount=best.unit_price if moved else None,
+            stated_tax=best.tax if moved else "",
+            tax_rate=bases.tax_rate if moved else None,
+            tax_rate_assumed=moved and bases.rate_assumed,
         )
 
     def _observed(
@@ -353,22 +363,33 @@ def _median_without(ordered: Sequence[float], amount: float) -> float:
     return (of_rank((n - 1) // 2) + of_rank(n // 2)) / 2
 
 
+def _on_basis(quote: Quote, basis: str) -> float:
+    """The price of a quote on a tax basis, in its own currency; of an unknown basis it stays as written."""
+    if quote.tax == "unknown":
+        return quote.unit_price
+    return tax_bases(quote.unit_price, quote.tax, quote.tax_rate, quote.invoice).on(basis)
+
+
 def _tax_matches(wanted: str, tax: str) -> bool:
     return not wanted or tax in (wanted, "unknown")
 
 
 def _of_one_channel(rows: Sequence[PriceObservation], tax: str) -> list[PriceObservation]:
-    """The rows of the best channel of a day; channels, tax bases, regions and currencies never mix."""
+    """The rows of the best channel of a day; channels, tax bases, regions and currencies never mix.
+
+    What names its variant of the card comes before what serves each variant.
+    """
     rank = min(CHANNEL_RANK[o.channel_kind] for o in rows)
-    groups: dict[tuple[str, str, str, str], list[PriceObservation]] = {}
+    groups: dict[tuple[str, str, str, str, bool], list[PriceObservation]] = {}
     for o in rows:
         if CHANNEL_RANK[o.channel_kind] == rank:
-            groups.setdefault((o.channel, o.tax, o.region, o.currency), []).append(o)
+            groups.setdefault((o.channel, o.tax, o.region, o.currency, o.variant_assumed), []).append(o)
 
-    def order(key: tuple[str, str, str, str]) -> tuple[bool, int, bool, int, float, tuple[str, ...]]:
+    def order(key: tuple[str, str, str, str, bool]) -> tuple[Any, ...]:
         members = groups[key]
         return (
             bool(tax) and key[1] != tax,
+            key[4],
             _TAX_PREFERENCE.get(key[1], 3),
             key[2] != "global",
             -sum(o.n for o in members),

@@ -87,10 +87,10 @@ def price_grid(
     eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
     whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)
     cheaper = ~(purchase + host <= whole)
-    # The newer observation counts: an old server price does not displace a card price of today.
+    # An old server price does not displace a card price of today, nor a market price a valid quote.
     outdated = np.zeros(card.shape, dtype=bool)
     for cell, found in servers.items():
-        if cell in choices and (found.age_days or 0) > (choices[cell].age_days or 0):
+        if cell in choices and _precedence(found) > _precedence(choices[cell]):
             outdated[cell] = True
     by_server = np.asarray(eight & ~np.isnan(whole) & cheaper & ~outdated[:, np.newaxis, :], dtype=bool)
     stale = np.where(by_server, stale_server[:, np.newaxis, :], stale_card[:, np.newaxis, :])
@@ -103,6 +103,12 @@ def price_grid(
         by_server=by_server,
         stale=stale,
     )
+
+
+def _precedence(price: PriceChoice) -> tuple[bool, int]:
+    """Order in which a card's and a server's price count: valid quotes first and alike, then the newer."""
+    quoted = price.kind == "quote"
+    return not quoted, 0 if quoted else price.age_days or 0
 
 
 def _override(gpu_id: str, condition: str, amount: float, found: PriceChoice | None) -> PriceChoice:

@@ -122,6 +122,49 @@ class QuoteGroup:
     """(highest - lowest) / lowest."""
 
 
+@dataclass(frozen=True, slots=True)
+class TaxBases:
+    """One price without and with tax, in its own currency."""
+
+    net: float
+    gross: float
+    tax_rate: float | None
+    """Fraction that lies between them; None where no tax is due."""
+    rate_assumed: bool = False
+    """The rate was not stated."""
+
+    def on(self, basis: str) -> float:
+        """The price on a basis: excluded gives it without tax, anything else with it."""
+        return self.net if basis == "excluded" else self.gross
+
+
+def tax_bases(price: float, tax: str, tax_rate: float | None = None, invoice: str = "") -> TaxBases:
+    """A quoted price without and with tax.
+
+    Parameters
+    ----------
+    price: as written [any currency].
+    tax: included, excluded or unknown, which counts as included.
+    tax_rate: stated fraction; None for 13 %.
+    invoice: special, ordinary, none, or empty.
+
+    Returns
+    -------
+    Net and gross in the currency of the price.
+
+    Notes
+    -----
+    gross = price if tax is included, price x (1 + t) if excluded; net = gross / (1 + t). Without an invoice
+    no tax is paid and gross = net. Not valid for goods under another rate than the stated one.
+    """
+    if invoice == "none":
+        return TaxBases(price, price, None)
+    rate = HARDWARE_VAT if tax_rate is None else tax_rate
+    if tax == "excluded":
+        return TaxBases(price, price * (1 + rate), rate, tax_rate is None)
+    return TaxBases(price / (1 + rate), price, rate, tax_rate is None)
+
+
 def normalise(line: QuoteLine, rate_cny: float, work: WorkRate | None = None) -> NormalisedQuote:
     """A quote with and without tax, per card, in yuan.
 
@@ -137,10 +180,9 @@ def normalise(line: QuoteLine, rate_cny: float, work: WorkRate | None = None) ->
 
     Notes
     -----
-    gross = price if tax is included, price x (1 + t) if excluded; net = gross / (1 + t); cost = net with
-    a special invoice, gross otherwise. t is the stated rate, else 13 %; without an invoice there is no tax to
-    speak of and gross = net. A tax basis that is not stated counts as included, and both are said. Not valid
-    for small-scale taxpayers, who reclaim nothing: for them cost = gross.
+    Gross and net by `tax_bases`; cost = net with a special invoice, gross otherwise. A rate or a tax basis
+    that is not stated is assumed, and the assumption said. Not valid for small-scale taxpayers, who reclaim
+    nothing: for them cost = gross.
 
     References
     ----------
@@ -149,19 +191,12 @@ def normalise(line: QuoteLine, rate_cny: float, work: WorkRate | None = None) ->
     cards = CARDS_PER_SERVER if line.per == PER_SERVER else 1
     price = line.unit_price * rate_cny / cards
     assumptions: list[Message] = []
-    if line.invoice == "none":
-        gross = net = price
-    else:
-        tax_rate = line.tax_rate
-        if tax_rate is None:
-            tax_rate = HARDWARE_VAT
-            assumptions.append(Message("quote_tax_rate_assumed", {"tax_percent": 13.0}))
-        if line.tax == "excluded":
-            net, gross = price, price * (1 + tax_rate)
-        else:
-            net, gross = price / (1 + tax_rate), price
-            if line.tax == "unknown":
-                assumptions.append(Message("quote_tax_assumed_included"))
+    bases = tax_bases(price, line.tax, line.tax_rate, line.invoice)
+    net, gross = bases.net, bases.gross
+    if bases.rate_assumed:
+        assumptions.append(Message("quote_tax_rate_assumed", {"tax_percent": 100.0 * HARDWARE_VAT}))
+    if line.tax == "unknown" and line.invoice != "none":
+        assumptions.append(Message("quote_tax_assumed_included"))
     cost = net if line.invoice == RECLAIMABLE else gross
     tflops = work.sustained_tflops if work else None
     units = work.units if work else None

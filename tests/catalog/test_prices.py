@@ -63,11 +63,72 @@ def test_a_quote_counts_from_its_day_to_its_last_day(quoted_on: str, valid_until
 
 
 @pytest.mark.parametrize(
-    "changes", [{"withdrawn": True}, {"condition": "used"}, {"per": "server-8"}, {"tax": "excluded"}]
+    "changes", [{"withdrawn": True}, {"condition": "used"}, {"per": "server-8"}, {"held": "too cheap"}]
 )
 def test_a_quote_for_something_else_does_not_count(changes: dict[str, Any]) -> None:
     offered = quote(9900, "2026-11-01", "2026-12-31", **changes)
     assert chosen(price(9000, "2026-11-29"), quotes=(offered,), tax="included").kind == "observation"
+
+
+def test_a_quote_for_a_server_of_eight_never_becomes_a_card_price() -> None:
+    card = CardPrices("rtx4090", (), [quote(800_000, "2026-11-01", "2026-12-31", per="server-8")])
+    assert card.choose(DAY, PriceRules(), "new", RATES) is None
+    whole = card.choose_server(DAY, PriceRules(), "new", RATES)
+    assert whole is not None and (whole.amount_cny, whole.per) == (800_000, "server-8")
+
+
+def test_quotes_are_compared_with_tax_whatever_their_own_basis() -> None:
+    net = quote(10_000, "2026-11-01", "2026-12-31", tax="excluded", tax_rate=0.13, invoice="special")
+    gross = quote(11_000, "2026-11-01", "2026-12-31", tax="included", tax_rate=0.13, invoice="special")
+    found = chosen(quotes=(net, gross))
+    # 10,000 without tax are 11,300 with it: the quote that looks dearer is the cheaper one.
+    assert (found.amount_cny, found.tax, found.stated_amount) == (11_000, "included", None)
+    assert (found.low_cny, found.high_cny, found.n) == (11_000, pytest.approx(11_300), 2)
+
+
+@pytest.mark.parametrize(
+    ("stated", "asked", "amount"),
+    [
+        ({"tax": "excluded", "tax_rate": 0.13}, "included", 11_300.0),
+        ({"tax": "included", "tax_rate": 0.13}, "excluded", 10_000 / 1.13),
+        ({"tax": "included", "tax_rate": 0.03}, "excluded", 10_000 / 1.03),
+        ({"tax": "excluded", "tax_rate": 0.0}, "included", 10_000.0),
+        ({"tax": "excluded", "tax_rate": 0.13}, "excluded", 10_000.0),
+        ({"tax": "excluded", "invoice": "none"}, "included", 10_000.0),
+        ({"tax": "included", "invoice": "none"}, "excluded", 10_000.0),
+        ({"tax": "excluded", "tax_rate": 0.13}, "", 11_300.0),
+        ({"tax": "unknown", "tax_rate": 0.13}, "excluded", 10_000.0),
+    ],
+)
+def test_a_quote_is_put_on_the_asked_tax_basis(stated: dict[str, Any], asked: str, amount: float) -> None:
+    found = chosen(quotes=(quote(10_000, "2026-11-01", "2026-12-31", **stated),), tax=asked)
+    assert found.kind == "quote"
+    assert found.amount == found.amount_cny == pytest.approx(amount)
+    moved = amount != 10_000
+    assert found.stated_amount == (10_000 if moved else None)
+    assert found.stated_tax == (stated["tax"] if moved else "")
+    assert found.tax == ((asked or "included") if moved else stated["tax"])
+
+
+def test_a_tax_rate_that_a_quote_leaves_out_is_assumed_and_marked() -> None:
+    found = chosen(quotes=(quote(10_000, "2026-11-01", "2026-12-31", tax="excluded"),))
+    assert (found.amount, found.tax_rate, found.tax_rate_assumed) == (pytest.approx(11_300), 0.13, True)
+    sure = chosen(quotes=(quote(10_000, "2026-11-01", "2026-12-31", tax="excluded", tax_rate=0.13),))
+    assert not sure.tax_rate_assumed
+
+
+def test_a_quote_in_dollars_is_converted_after_its_tax() -> None:
+    offered = quote(1000, "2026-11-01", "2026-12-31", currency="USD", tax="excluded", tax_rate=0.1)
+    found = chosen(quotes=(offered,))
+    assert (found.amount, found.amount_cny) == (pytest.approx(1100), pytest.approx(7700))
+    assert (found.currency, found.converted, found.rate) == ("USD", True, 7.0)
+
+
+def test_an_expired_quote_never_counts_however_cheap() -> None:
+    expired = quote(1, "2026-10-01", "2026-11-29")
+    assert choose(quotes=(expired,)) is None
+    assert choose(quotes=(expired,), condition="new", as_of=date(2026, 11, 29)) is not None
+    assert choose(quotes=(quote(1, "2026-11-01", ""),)) is None
 
 
 def test_the_lowest_of_several_valid_quotes_counts_and_the_others_are_the_range() -> None:
@@ -274,6 +335,15 @@ def test_the_currency_of_the_asked_region_is_its_own() -> None:
 
 def test_an_unknown_variant_is_marked() -> None:
     assert chosen(price(9000, "2026-11-20", variant_assumed=True)).variant_assumed
+
+
+def test_a_price_that_names_its_variant_comes_before_one_that_serves_each() -> None:
+    rows = (price(9000, "2026-11-20", variant_assumed=True), price(9500, "2026-11-20"))
+    found = chosen(*rows)
+    assert (found.amount, found.n, found.variant_assumed) == (9500, 1, False)
+    # A newer day still comes first, marked.
+    newer = chosen(*rows, price(8800, "2026-11-21", variant_assumed=True))
+    assert (newer.amount, newer.variant_assumed) == (8800, True)
 
 
 def history(*amounts: float) -> list[PriceObservation]:

@@ -1,0 +1,72 @@
+"""Prices of the grid: card by card, or as one server of eight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.core.gpu import PriceChoice, Source
+from app.core.model import architecture_from_fields
+from app.core.pricing import PriceGrid, price_grid
+from app.core.question import Economics, ShortlistQuestion
+from app.core.workload import Workload
+from tests.core.cards import BY_ID
+
+CARD = BY_ID["rtx4090"]
+MODEL = architecture_from_fields({"family": "decoder", "parameters": 7e9})
+QUESTION = ShortlistQuestion(Workload(MODEL), economics=Economics(host_cny_per_gpu=1000.0))
+COUNTS = (1, 2, 4, 8)
+
+
+def choice(amount_cny: float, **changes: Any) -> PriceChoice:
+    values: dict[str, Any] = {
+        "gpu_id": CARD.id,
+        "condition": "new",
+        "currency": "CNY",
+        "per": "card",
+        "tax": "unknown",
+        "region": "CN",
+        "channel": "JD",
+        "channel_kind": "retail",
+        "observed_on": "2026-11-20",
+        "age_days": 10,
+        "ageing": False,
+        "stale": False,
+        "converted": False,
+        "n": 1,
+        "low_cny": amount_cny,
+        "high_cny": amount_cny,
+        "source": Source("shop", "", "A shop"),
+    }
+    return PriceChoice(amount=amount_cny, amount_cny=amount_cny, **(values | changes))
+
+
+def grid(card: PriceChoice, server: PriceChoice) -> PriceGrid:
+    key = (CARD.id, "new")
+    return price_grid(QUESTION, [CARD], COUNTS, {key: card}, {key: replace(server, per="server-8")})
+
+
+def test_a_server_serves_eight_cards_with_its_host_and_no_other_count() -> None:
+    found = grid(choice(10_000), choice(70_000))
+    assert found.purchase_cny[0, :, 0].tolist() == [10_000, 20_000, 40_000, 70_000]
+    assert found.host_cny[0, :, 0].tolist() == [1000, 2000, 4000, 0]
+    assert found.by_server[0, :, 0].tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("card", "server", "by_server"),
+    [
+        ({"age_days": 10}, {"age_days": 5}, True),
+        ({"age_days": 5}, {"age_days": 10}, False),
+        # A valid quote is no older than the market, whenever it was made.
+        ({"age_days": 0}, {"age_days": 20, "kind": "quote"}, True),
+        ({"age_days": 20, "kind": "quote"}, {"age_days": 0}, False),
+        ({"age_days": 0, "kind": "quote"}, {"age_days": 20, "kind": "quote"}, True),
+    ],
+)
+def test_the_newer_price_counts_and_a_quote_before_the_market(
+    card: dict[str, Any], server: dict[str, Any], by_server: bool
+) -> None:
+    assert bool(grid(choice(10_000, **card), choice(70_000, **server)).by_server[0, 3, 0]) is by_server
