@@ -9,7 +9,9 @@ from typing import Any
 
 from app import __version__
 from app.catalog.snapshot import Snapshot
-from app.core.speed.accuracy import Errors, SpeedAccuracy, speed_accuracy
+from app.core.model import ModelArchitecture
+from app.core.speed.accuracy import Errors, SpeedAccuracy, observations, speed_accuracy
+from app.core.speed.readings import counted
 from app.services.cache import AnswerCache
 
 Payload = dict[str, Any]
@@ -69,8 +71,8 @@ def speed_report(snapshot: Snapshot, part: str = "report") -> Payload:
 
     Returns
     -------
-    Errors by basis and by class, intervals, ranks of cards, scaling, targets and peers. Errors are
-    |ln(measured / estimated)|; 0.10 is about 10 %.
+    Errors by basis and by class, intervals, ranks of cards, scaling, targets, peers, and the fitted rows
+    behind each constant. Errors are |ln(measured / estimated)|; 0.10 is about 10 %.
     """
     return _found.get(f"{snapshot.digest} {part}", lambda: _report(snapshot, part))
 
@@ -89,6 +91,7 @@ def _report(snapshot: Snapshot, part: str) -> Payload:
         "limits": {"signed": SIGNED_TARGET, "within": WITHIN_TARGET},
         "floor": FLOOR,
         "peers": [dict(peer) for peer in PEERS],
+        "constants": _constants(snapshot, models),
         "cases": {"total": found.rows, "expressed": found.expressed},
         "versions": {"engine": __version__, "catalog": snapshot.version},
     }
@@ -103,6 +106,23 @@ def _rows(
         aim = {"median": target[0], "p90": target[1]} if target else None
         rows.append({name: key, **asdict(errors), "target": aim})
     return rows
+
+
+def _constants(snapshot: Snapshot, models: Mapping[str, ModelArchitecture]) -> list[Payload]:
+    """Value, class, fitted rows and way of reading of each constant of language-model speed."""
+    found, table = observations(snapshot.benchmarks, models, snapshot.gpus)
+    position = {g.id: i for i, g in enumerate(snapshot.gpus)}
+    return [
+        {
+            "constant": entry.reading.constant,
+            "value": entry.reading.value,
+            "class": entry.reading.group,
+            "rows": entry.rows,
+            "method": entry.reading.method,
+            "sources": list(entry.reading.sources),
+        }
+        for entry in counted(found, table, position)
+    ]
 
 
 def _intervals(found: SpeedAccuracy) -> list[Payload]:

@@ -32,6 +32,18 @@ SLACK = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class ConstantRow:
+    """One constant of the speed model, and the measurements it was read from."""
+
+    name: str
+    group: str
+    value: str
+    rows: int
+    method: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ClassRow:
     """Errors of one class of measurements, as the page prints them."""
 
@@ -228,6 +240,18 @@ def speed_rows(report: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "classes": [row(item, f.label(item["class"], "speed_class")) for item in report["classes"]],
         "seen": [row(item, f.label(item["basis"], "speed_seen")) for item in report["bases"]],
         "inside": f.percent(SPEED_INTERVAL),
+        "constants": [
+            ConstantRow(
+                item["constant"],
+                f.label(item["class"], "speed_class"),
+                # Constants span seconds per launch to shares; three digits say what a fit can.
+                f"{item['value']:.3g}",
+                item["rows"],
+                f.label(item["method"], "constant_method"),
+                tuple(item["sources"]),
+            )
+            for item in report["constants"]
+        ],
         "peers": [
             PeerRow(
                 f.label(peer["class"], "speed_class"),

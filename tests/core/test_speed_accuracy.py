@@ -71,7 +71,7 @@ def test_a_row_becomes_the_question_it_answers():
         {"precision": ""},
         {"framework": "pencil and paper"},
         {"unit": "frames_per_s"},
-        {"gpu_count": 64},
+        {"gpu_count": 4096},
         {"phase": "server"},
     ],
 )

@@ -115,7 +115,7 @@ def test_neighbours_of_the_family_move_a_card_without_a_measurement():
         {"task": "inference"},
         {"unit": "samples_per_s"},
         {"model_id": "a-model-of-another-catalogue"},
-        {"gpu_count": 64},
+        {"gpu_count": 4096},
         {"gpu_id": "a-card-of-another-catalogue"},
         {"framework": "pencil and paper"},
     ],

@@ -36,6 +36,7 @@ def test_classes_of_the_target_table(report):
         "encoder_training",
         "decoder_training",
         "prefill",
+        "serving",
     ):
         assert found[name]["n"] >= 50
         assert found[name]["median"] <= found[name]["target"]["median"], name
@@ -66,6 +67,7 @@ def test_the_report_names_its_part_and_its_peers(report):
     assert report["part"] == "report"
     assert 0 < report["cases"]["expressed"] < report["cases"]["total"]
     assert {"gpu_poor", "llm-analysis", "ridgepoint"} == {peer["tool"] for peer in report["peers"]}
+    assert {"constant", "value", "class", "rows", "method", "sources"} == set(report["constants"][0])
     text = "\n".join(lines_of(report, lambda message: message))
     assert "report part" in text and "card unseen" in text and "saturated serving" in text
 

@@ -67,7 +67,11 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Efficiency of several cards over one, percentage points, measured less estimated."""
+    """Efficiency of several cards over one, percentage points, measured less estimated.
+
+    Both are ratios of like to like: measured many over measured one, estimated many over estimated one. An
+    error that the estimate makes on one card alike is no error of scaling; it shows in the class table.
+    """
 
     n: int
     median: float
@@ -192,7 +196,7 @@ def speed_accuracy(
         model_alone={name: errors_of(values) for name, values in sorted(alone.items())},
         intervals=_intervals(held),
         ranks=_ranks(found, single),
-        scaling=_scaling(found, {h.row_id: h.log_error for h in held if h.split == whole}),
+        scaling=_scaling(found, _answers(found, table, gpus) if part == "report" else single, part),
         rows=sum(1 for row in rows if _in_part(row.id, part)),
         expressed=len(single),
     )
@@ -260,26 +264,47 @@ def _places(values: Sequence[float]) -> np.ndarray[tuple[int], np.dtype[np.float
     return np.asarray(below + (equal - 1) / 2.0, dtype=np.float64)
 
 
-def _scaling(found: Observed, errors: Mapping[str, float]) -> Scaling:
-    """Efficiency of training on 2 to 8 cards over one measured card of the same source, model and batch."""
+def _answers(found: Observed, table: GpuTable, gpus: Sequence[Gpu]) -> dict[str, float]:
+    """ln(measured / estimated) of training rows, fitted ones included, with the report half hidden."""
+    position = {g.id: i for i, g in enumerate(gpus)}
+    errors: dict[str, float] = {}
+    kinds = zip(found.kinds, found.rows, strict=True)
+    for group in sorted({group_of(kind) for kind, row in kinds if row.task != "inference"}):
+        evidence = Evidence.of(found, group, table, position)
+        if evidence is None:
+            continue
+        hidden = np.flatnonzero([not is_fitted(row.id) for row in evidence.rows])
+        every = np.arange(len(evidence.rows))
+        if len(hidden) < len(every):
+            mean = evidence.posterior.without(hidden, every)[0]
+        else:
+            mean = np.zeros(len(every))
+        rest = evidence.posterior.log_ratio - mean
+        errors |= {row.id: float(e) for row, e in zip(evidence.rows, rest, strict=True)}
+    return errors
+
+
+def _scaling(found: Observed, errors: Mapping[str, float], part: str) -> Scaling:
+    """Efficiency of training on 2 to 8 cards over one card of the same source, model and batch."""
     alone: dict[tuple[object, ...], int] = {}
     several: list[tuple[tuple[object, ...], int]] = []
     key: tuple[object, ...]
     for i, row in enumerate(found.rows):
-        if row.task == "inference":
+        if row.task == "inference" or row.id not in errors:
             continue
         labels = tuple(found.labels[n][i] for n in ("source", "card", "model", "precision", "engine"))
         key = (*labels, row.batch_per_gpu, row.sequence_length, row.framework_version)
         if row.gpu_count == 1:
             alone.setdefault(key, i)
-        elif row.gpu_count <= 8 and row.id in errors:
+        elif row.gpu_count <= 8 and _in_part(row.id, part):
             several.append((key, i))
     points = []
     for key, i in several:
         if key in alone:
             one, many = found.rows[alone[key]], found.rows[i]
             measured = many.value / many.gpu_count / one.value
-            points.append((measured - measured / math.exp(errors[many.id])) * POINTS)
+            estimated = measured / math.exp(errors[many.id] - errors[one.id])
+            points.append((measured - estimated) * POINTS)
     if not points:
         return Scaling(0, math.nan, math.nan, math.nan)
     size = np.abs(points)

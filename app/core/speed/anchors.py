@@ -143,7 +143,7 @@ class Evidence:
         single = Shape(
             *(float(np.mean(v)) for v in (shape.batch, shape.sequence, shape.output, shape.pixels))
         )
-        batch, length, _ = features(single, model.family, 1.0)
+        batch, length, _ = features(single, model.family, 1.0, work.load)
         none = np.array([-1], dtype=np.intp)
         return Points(
             {**codes, "card": none, "card_class": none},
@@ -210,8 +210,11 @@ class Phase:
 
     @cached_property
     def least(self) -> float:
-        """No interval is narrower: an engine of which nothing was measured."""
-        if self.asked.codes["engine"][0] >= 0:
+        """No interval is narrower: an engine of which next to nothing was measured."""
+        rows = self.evidence.rows
+        seen = np.flatnonzero(self.evidence.posterior.points.codes["engine"] == self.asked.codes["engine"][0])
+        enough = len(seen) >= min(c.LEAST_ENGINE_ROWS, max(1.0, c.LEAST_ENGINE_SHARE * len(rows)))
+        if enough or any(rows[i].own for i in seen):
             return 0.0
         return c.WIDTHS[self.kind] * c.UNSEEN_ENGINE_FACTOR
 
@@ -346,7 +349,10 @@ def model_width(work: Workload, table: GpuTable, kind: str) -> Floats:
 def levels_of(group: str) -> tuple[c.Level, ...]:
     """The levels with the spreads of one class."""
     scale = c.LEVEL_SCALE.get(group, 1.0)
-    return tuple(replace(level, spread=level.spread * scale) for level in c.LEVELS)
+    cards = scale * c.SCALING_SCALE.get(group, 1.0)
+    return tuple(
+        replace(level, spread=level.spread * (cards if level.scaling else scale)) for level in c.LEVELS
+    )
 
 
 def points_of(

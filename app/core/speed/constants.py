@@ -1,4 +1,8 @@
-"""Calibrated constants of the speed model. Each is read from measurements; none is a vendor's promise."""
+"""Calibrated constants of the speed model. Each is read from measurements; none is a vendor's promise.
+
+How those of language models were read, and how many rows of the fitted half speak of each, is counted by
+`readings`.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +37,11 @@ def by_class(default: float, **values: float) -> Floats:
 
 
 # Vision: bytes that one activation element costs in a training step (AMP) and in a forward pass (16 bit).
-# 88 is 1.0 img/s per GB/s of ResNet-50 with its 11.1 M elements (PyTorch, NCHW); 60 is 1.5 (NHWC,
+# 88 is 1.0 img/s per GB/s of ResNet-50 with its 11.1 M elements (PyTorch, NCHW); 54 is 1.65 (NHWC,
 # fused, XLA).
-TRAIN_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 60.0, "usual": 88.0, "old": 115.0}
+TRAIN_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 54.0, "usual": 88.0, "old": 115.0}
+TRAIN_BYTES_NEW_WIDE = 70.0
+"""New software in fp32 and tf32: channels-last kernels gain on 16-bit matrix units above all."""
 FORWARD_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 20.0, "usual": 28.5, "old": 37.0}
 TRAIN_TRAFFIC: Mapping[str, float] = {"fp32": 1.65, "tf32": 1.8, "fp8": 0.75}
 FORWARD_TRAFFIC: Mapping[str, float] = {"fp32": 1.65, "tf32": 1.9, "int8": 0.35, "fp8": 0.75, "fp4": 0.6}
@@ -43,24 +49,64 @@ FORWARD_TRAFFIC: Mapping[str, float] = {"fp32": 1.65, "tf32": 1.9, "int8": 0.35,
 VISION_COMPUTE_SHARE: Mapping[str, float] = {"fp32": 0.85, "tf32": 0.57, "half": 0.75, "int8": 0.45}
 VISION_HEAD_TRAFFIC: Mapping[str, float] = {"half": 2.0, "fp32": 1.2, "tf32": 1.0}
 """Detection and segmentation heads: post-processing and targets gain nothing from half precision."""
+WINOGRAD = 1.35
+WINOGRAD_BACKBONES = ("vgg", "unet")
+"""3 x 3 convolutions throughout: in fp32 the library multiplies less than the count of MACs says."""
+UPDATE_BYTES = 24.0
+"""Traffic of the optimizer per parameter and step: gradient, momentum, master and working copy."""
 VISION_ORDER = 2.0
 VISION_ELEMENTS_PER_MAC = 2.7e-3
+ELEMENTS_PER_MAC: Mapping[str, float] = {
+    "efficientnet": 17.5e-3,
+    "mobilenet": 20.0e-3,
+    "swin": 2.7e-3,
+    "vit": 1.4e-3,
+    "inception": 1.6e-3,
+    "vgg": 0.9e-3,
+    "unet": 0.9e-3,
+}
+"""Activation elements per MAC of a backbone where a model gives no count of its own;
+`VISION_ELEMENTS_PER_MAC` for others. Depthwise convolutions write much and multiply little."""
+YOLO_ELEMENTS = 11.0e6
+"""Activation elements of a YOLO at 1 GMAC; wider ones have as many more as their width: x sqrt(GMACs).
+From the five sizes of YOLOv5 at batch 32 on a V100: 0.6, 0.9, 1.7, 2.7 and 4.8 ms."""
 VISION_MACS_PER_PARAMETER = 160.0
 VISION_TRAFFIC: Mapping[str, float] = {
     "vgg": 1.5,
-    "densenet": 0.7,
-    "vit": 0.6,
+    "densenet": 2.0,
+    "inception": 1.5,
+    "regnet": 1.3,
+    "hrnet": 1.4,
+    "vit": 0.65,
 }
-"""Bytes per element of a backbone over those of ResNet; 1 for others."""
+"""Bytes per element of a backbone over those of ResNet; 1 for others. DenseNet normalises all it has
+concatenated in every layer; branches and grouped convolutions fuse less. Read from the training rates of
+449 timm models on one RTX 3090, where ResNet, ResNeXt, EfficientNet, MobileNet, ConvNeXt and Swin lie
+within 15 %."""
 VISION_LAYERS: Mapping[str, float] = {
-    "efficientnet": 100.0,
+    "efficientnet": 85.0,
     "mobilenet": 60.0,
     "inception": 95.0,
     "convnext": 70.0,
-    "yolo": 100.0,
+    "yolo": 55.0,
     "unet": 30.0,
 }
 """Layers with weights where neither the dimensions nor the name say how many."""
+EFFICIENTNET_BLOCKS: Mapping[str, float] = {
+    "b0": 16.0,
+    "b1": 23.0,
+    "b2": 23.0,
+    "b3": 26.0,
+    "b4": 32.0,
+    "b5": 39.0,
+    "b6": 45.0,
+    "b7": 55.0,
+    "v2-s": 40.0,
+    "v2-m": 57.0,
+    "v2-l": 79.0,
+}
+EFFICIENTNET_BLOCK_LAYERS = 5.0
+"""Three convolutions and two products of squeeze-and-excitation a block."""
 VISION_DEFAULT_LAYERS = 60.0
 VISION_HEAD_LAYERS = 350.0
 """Added by a detection or segmentation head."""
@@ -82,6 +128,15 @@ ENCODER_TRAIN_SHARE: Mapping[str, float] = {"fp32": 0.72, "tf32": 0.28, "half": 
 ENCODER_FORWARD_SHARE: Mapping[str, float] = {"fp32": 0.92, "tf32": 0.28, "half": 0.265}
 ENCODER_PEAK_EXPONENT = -0.5
 ENCODER_BANDWIDTH_EXPONENT = 0.6
+MATRIX_CLASS = by_class(1.0, cdna=0.70)
+"""Share of the peak in the best matrix product over that of NVIDIA cards: MI300X to MI355X 51 to 68 %,
+A100 and H100 80 to 87 %."""
+VECTOR_WATTS_PER_TFLOPS = 14.0
+VECTOR_CLASSES = ("pascal", "volta", "turing", "turing_geforce")
+"""Watts per fp32 TFLOPS below which a card of these generations cannot hold its boost clock."""
+ENCODER_GRAPH = 1.2
+"""Compiled graphs (torch.compile, XLA) over eager execution: element-wise kernels fused, products as they
+are."""
 ENCODER_LAUNCH_TRAIN_S = 0.0012
 ENCODER_LAUNCH_FORWARD_S = 0.0004
 
@@ -106,7 +161,7 @@ DECODER_MFU = by_class(
     rdna=0.25,
     intel=0.25,
     gaudi=0.40,
-    ascend=0.42,
+    ascend=0.38,
     other=0.30,
 )
 MFU_WIDTH = 1400.0
@@ -146,23 +201,51 @@ DECODE_BANDWIDTH_SHARE = by_class(
 """Share of the memory bandwidth that a decode step reaches: GDDR cards more than HBM cards."""
 LLAMA_CPP_BANDWIDTH = by_class(1.0, ampere_dc=0.74, hopper=0.85, volta=0.85, blackwell_dc=0.85)
 """What llama.cpp reaches of that share on HBM cards at one sequence."""
+HOPPER_FLOP_PER_BYTE = 295.0
+HOPPER_RATIO_EXPONENT: Mapping[str, float] = {"half": 0.40, "narrow": 0.33, "widened": 0.62}
+"""Of the H100 SXM; with fewer multiprocessors for its bandwidth a card asks for less of it at a time: by
+16-bit weights, by FP8, by 4-bit weights that are widened on the way."""
+HOPPER_WATTS_PER_TFLOPS = 0.708
+HOPPER_STARVED_EXPONENT = 0.7
+HOPPER_FED_EXPONENT = 0.18
+"""Of the H100 SXM (700 W, 989 TFLOPS); cards with less power for their rate hold lower clocks."""
 ENGINE_LAYER_S: Mapping[str, float] = {
-    "vllm": 40e-6,
-    "sglang": 38e-6,
-    "tensorrt-llm": 60e-6,
+    "vllm": 30e-6,
+    "sglang": 28e-6,
+    "tensorrt-llm": 40e-6,
     "llama.cpp": 90e-6,
     "transformers": 450e-6,
     "pytorch": 450e-6,
     "tensorflow": 450e-6,
 }
+NEW_ENGINE_LAYER_S: Mapping[str, float] = {"llama.cpp": 40e-6}
+"""With graphs of launches, which llama.cpp replays since 2025."""
+ENGINE_LAYER_DEFAULT_S = 70e-6
+MOE_LAYER_SHARE = 2.5
+"""Launches of the expert part of a layer over those of a dense layer."""
+LATENT_LAYER_SHARE = 3.0
+"""The same for latent attention."""
+NARROW_LAYER_SHARE: Mapping[str, float] = {"vllm": 0.5, "sglang": 0.5}
+"""The same for rounding activations to FP8, FP4 or INT8 before each product."""
+REFERENCE_EXPERT_S = 50e-6
+"""One turn of the loop over experts that Transformers runs in each routed layer; the findings of the
+reference data put its mixtures at up to a hundred times the time of a serving engine."""
+LAUNCH_FACTOR = by_class(1.0, ascend=12.0)
+TENSOR_WAIT_LINK_S = 5e-6
+TENSOR_WAIT_PCIE_S = 30e-6
+"""Waiting of tensor-parallel ranks for each other beside the message, per all-reduce of a decode step."""
+SERVING_RESERVED_GIB: Mapping[str, float] = {"dense": 3.0, "experts": 4.0}
+"""Activations, graphs and buffers of a serving engine that are no KV cache; llm-d-planner allows 4.8 to 8."""
+ENGINE_SEQUENCE_S: Mapping[str, float] = {"vllm": 30e-6, "sglang": 25e-6, "tensorrt-llm": 8e-6}
+"""Host work of one sequence in one step: sampling, text, bookkeeping."""
 ENGINE_STEP_S: Mapping[str, float] = {
-    "vllm": 0.0010,
-    "sglang": 0.0008,
+    "vllm": 0.0005,
+    "sglang": 0.0005,
     "tensorrt-llm": 0.0004,
     "llama.cpp": 0.0005,
 }
 ENGINE_STEP_DEFAULT_S = 0.003
-QUANTIZED_KERNEL_SHARE: Mapping[str, float] = {"weight_only": 0.80, "gguf": 0.95, "native": 0.90}
+QUANTIZED_KERNEL_SHARE: Mapping[str, float] = {"weight_only": 0.95, "gguf": 0.95, "native": 1.0}
 """Bandwidth that kernels with dequantization reach, over plain 16-bit ones."""
 PREFILL_SHARE = by_class(
     0.40,
@@ -176,10 +259,10 @@ PREFILL_SHARE = by_class(
     ada_geforce=0.80,
     ada_pro=0.42,
     hopper=0.45,
-    blackwell_dc=0.45,
+    blackwell_dc=0.46,
     blackwell_geforce=0.70,
-    blackwell_pro=0.80,
-    cdna=0.33,
+    blackwell_pro=0.85,
+    cdna=0.46,
     rdna=0.35,
     intel=0.30,
     gaudi=0.40,
@@ -203,14 +286,26 @@ PREFILL_LLAMA_CPP = by_class(
     blackwell_pro=0.33,
 )
 PREFILL_GGUF_SHARE = 0.85
-PREFILL_NARROW_SHARE = 0.80
+PREFILL_NARROW_SHARE: Mapping[str, float] = {"fp8": 0.72, "fp4": 0.45, "int8": 0.72}
 """Achieved share of the FP8, FP4 or INT8 peak over that of the 16-bit peak."""
+WIDENED_PREFILL_SHARE = 0.8
+"""Products with weight-only formats: the weights are widened on the way."""
+PREFILL_WIDTH = 4096.0
+PREFILL_WIDTH_EXPONENT = 0.35
+"""Wider layers make larger matrix products: share x (hidden / 4096)^exponent."""
+PREFILL_MOST = 0.85
+MOE_PREFILL_SHARE = 0.60
+"""Expert products over dense ones of as many FLOPs: small, uneven batches per expert."""
 ATTENTION_COST: Mapping[str, float] = {"llama.cpp": 7.0}
 """Time of a prompt's attention products over that of other products of as many FLOPs (no fused kernel)."""
-ENGINE_PREFILL: Mapping[str, float] = {"tensorrt-llm": 1.4, "transformers": 0.7, "pytorch": 0.7}
-SERVING_SHARE: Mapping[str, float] = {"tensorrt-llm": 1.3}
-SERVING_SHARE_DEFAULT = 1.0
-"""Continuous batching over prefill and decode one after the other: it overlaps the two in part."""
+ENGINE_PREFILL: Mapping[str, float] = {"transformers": 0.7, "pytorch": 0.7}
+SERVING_ORDER = 2.0
+"""Continuous batching: prompts are read while others write, time (products^2 + traffic^2)^(1/2)."""
+PIPELINE_LOSS = 0.25
+"""A pipeline of p stages in continuous batching loses p^0.25 to uneven stages."""
+SERVING_SHARE: Mapping[str, float] = {"tensorrt-llm": 1.20}
+SERVING_SHARE_DEFAULT = 0.85
+"""Engines out of the box under chat traffic, over tuned runs of fixed lengths: ragged lengths, preemption."""
 
 # Diffusion: share of the fp32-accumulate 16-bit peak of the denoiser, compiled.
 DIFFUSION_SHARE = by_class(
@@ -228,7 +323,15 @@ DIFFUSION_SHARE = by_class(
     blackwell_geforce=0.48,
     blackwell_pro=0.30,
     pascal=0.50,
+    cdna=0.22,
 )
+DIFFUSION_MACS = 3.4e11
+DIFFUSION_MACS_EXPONENT = 0.18
+DIFFUSION_MOST = 0.85
+"""The shares are those of Stable Diffusion 1.5 at 512 x 512; a denoiser of more MACs per pass reaches
+more, x (MACs / 340 G)^0.18, up to 0.85: FLUX.1 dev about twice as much."""
+DIFFUSION_NARROW = 0.70
+"""Achieved share of the 8-bit peak over that of the 16-bit peak: attention and norms stay at 16 bit."""
 DIFFUSION_SOFTWARE: Mapping[str, float] = {"new": 1.0, "usual": 0.80, "old": 0.55}
 DIFFUSION_STEPS = 30.0
 DIFFUSION_LAUNCH_S = 0.020
@@ -240,8 +343,22 @@ TOKENS_PER_WINDOW = 110.0
 # Several cards: share of the gradient all-reduce that is not hidden behind the backward pass.
 STRAGGLER = 0.02
 """Lengthening of a synchronous step for each doubling of the cards, traffic apart (imbalance, host)."""
+STRAGGLER_HALF_IMAGES = 0.035
+"""The same for image models in half precision: steps so short that the hosts' input pipeline shows."""
+STRAGGLER_HOST = 0.25
+"""The same for two-stage detectors in TensorFlow: proposals are sorted on the host that all cards share."""
+BUCKET_SHARE = 1.35
+"""Rate at which gradient buckets pass PCIe over that of single collectives: part of them is hidden."""
+ROOT_CARDS = 4.0
+"""Cards that hang on one socket of an eight-card host."""
+SOCKET_BUS_GB_S = 10.0
+"""Buses up to this rate (PCIe 3) come with hosts whose sockets are joined no faster."""
+SOCKET_SHARE = 0.3
+"""Share of the PCIe rate that is left where a ring crosses such sockets."""
+STAGED_GB_S = 20.0
+"""Host memory traffic that all cards share where they have no peer access."""
 GRADIENT_EXPOSED: Mapping[str, float] = {
-    "cnn_training": 0.30,
+    "cnn_training": 0.10,
     "encoder_training": 1.0,
     "decoder_training": 0.10,
     "moe_training": 0.15,
@@ -317,36 +434,42 @@ LEVELS: tuple[Level, ...] = (
     Level(("source", "card"), 0.032, scaling=True),
 )
 LEVEL_SCALE: Mapping[str, float] = {
-    "cnn_training": 0.9,
-    "cnn_inference": 1.25,
-    "encoder_training": 1.5,
-    "encoder_inference": 1.5,
+    "cnn_training": 0.75,
+    "cnn_inference": 1.0,
+    "encoder_training": 1.25,
+    "encoder_inference": 0.8,
     "decoder_training": 0.6,
     "lora": 0.7,
     "decode": 0.55,
     "prefill": 1.0,
-    "serving": 1.4,
+    "serving": 1.0,
 }
 """Factor on all spreads of a class; 1 for classes without rows enough to say."""
+SCALING_SCALE: Mapping[str, float] = {"cnn_training": 0.4, "encoder_training": 0.4}
+"""Factor besides on the spreads that grow with the cards: where the link model holds, one box whose
+collectives fell back to the host must not slow every other."""
 NOISE = 0.05
 """Standard deviation of one measurement."""
 INTERVAL_DEFAULT = 1.3
 INTERVAL_FACTOR: Mapping[str, float] = {
     "cnn_training": 1.05,
-    "cnn_inference": 0.97,
-    "encoder_training": 0.70,
+    "cnn_inference": 1.02,
+    "encoder_training": 0.80,
     "encoder_inference": 0.80,
-    "decoder_training": 0.90,
-    "lora": 0.75,
-    "decode": 0.43,
-    "prefill": 0.73,
-    "serving": 0.98,
-    "diffusion": 1.1,
+    "decoder_training": 0.85,
+    "lora": 0.98,
+    "decode": 0.50,
+    "prefill": 0.80,
+    "serving": 1.15,
+    "diffusion": 1.0,
 }
 """Half-width of the 80 % interval over the standard deviation of `levels.Posterior`, by class: calibrated by
 leaving out rows, sources, cards and models of the fitted half."""
 UNSEEN_ENGINE_FACTOR = 1.5
-"""An engine without any row in the class is no surer than the model alone, times this."""
+"""An engine with next to no rows in the class is no surer than the model alone, times this."""
+LEAST_ENGINE_ROWS = 8
+LEAST_ENGINE_SHARE = 0.02
+"""Rows of a class, or share of them, that make an engine known."""
 KIND_FACTOR: Mapping[str, float] = {"moe_training": 2.5, "decode_moe": 2.0}
 """Factor on the interval of special cases within a class: routing and expert traffic are no roofline."""
 OWN_NOISE = 0.2

@@ -9,9 +9,11 @@ from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.memory.kv import sequence_bytes
 from app.core.memory.weights import model_bytes
 from app.core.model import ModelArchitecture
+from app.core.parameter_count import expert_layers
 from app.core.plan import LAYER_SPLIT_ENGINES
 from app.core.speed import constants as c
-from app.core.speed.scaling import all_reduce_s, bubble, message_s
+from app.core.speed.hopper import multiprocessor_share, power_share
+from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
 from app.core.speed.terms import Plans, Shape, Terms, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
 from app.core.units import GB, GIB, TERA, Number
@@ -29,9 +31,11 @@ register(
         "the weights",
         "s",
         "calibrated",
-        "Share of the fp32-accumulate 16-bit peak by architecture family and engine; m = tokens / 512. "
-        "llama.cpp without fused attention: its products take 7 times as long.",
+        "Share of the fp32-accumulate 16-bit peak by architecture family and engine, x (width / 4096)^0.35, "
+        "of the FP8 peak 0.72 and of the FP4 peak 0.45 of that, experts 0.6, weights widened on the way 0.8; "
+        "m = tokens / 512. llama.cpp without fused attention: its products take 7 times as long.",
         (
+            Reference("TensorRT-LLM and MLPerf v5.1 rows of this catalogue, saturated"),
             Reference(
                 "XiongjieDai, GPU-Benchmarks-on-LLM-Inference",
                 "https://github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference",
@@ -42,13 +46,24 @@ register(
         "speed.decode",
         "Decode step",
         "t = max((weights + b x KV) / (share x BW x cards), 2 P_active b / (peak x share)) "
-        "+ L x engine constant + all-reduces",
+        "+ L x engine constant + b x sequence constant + all-reduces, all-to-alls",
         "s",
         "calibrated",
         "One token of each of b sequences. Weights once per step; KV per sequence; MoE touches "
-        "1 - (1 - k/E)^b of its experts. Share of bandwidth 0.82 on HBM, 0.91 to 0.94 on GDDR. Engine "
-        "constant per layer: vLLM 40 us, llama.cpp 90 us, Transformers 450 us.",
+        "1 - (1 - k/E)^b of its experts. Share of bandwidth 0.82 on HBM, 0.91 to 0.94 on GDDR; on Hopper "
+        "cards with fewer multiprocessors per byte less (H200 0.71, H20 0.36). Engine constant per layer: "
+        "vLLM 30 us, TensorRT-LLM 40 us, llama.cpp 90 us (since 2025: 40 us), Transformers 450 us; 2.5 times "
+        "that more for experts, 3 times for latent attention, half for FP8 in vLLM and SGLang; 12 times on "
+        "Ascend.",
         (
+            Reference(
+                "GPUStack performance lab: vLLM, SGLang, TensorRT-LLM on four cards (2026-11-30)",
+                "https://github.com/gpustack/gpustack/tree/main/docs/performance-lab",
+            ),
+            Reference(
+                "vLLM performance benchmark, H200, batch 8 (2026-11-30)",
+                "https://buildkite.com/vllm/performance-benchmark/builds/9515",
+            ),
             Reference(
                 "XiongjieDai, GPU-Benchmarks-on-LLM-Inference",
                 "https://github.com/XiongjieDai/GPU-Benchmarks-on-LLM-Inference",
@@ -63,6 +78,24 @@ register(
         "derived",
         "Output tokens over all cards; decode at the mean context prompt + output / 2.",
         (Reference("Definition: tokens over the time of both phases"),),
+    ),
+    Formula(
+        "speed.serving",
+        "Saturated serving",
+        "rate = b x output / t; t = (products^2 + traffic^2)^(1/2) + output x launches + all-reduces, "
+        "x p^0.25 / engine; products = prefill + output x b x 2 P_active / (peak x share)",
+        "tokens/s",
+        "calibrated",
+        "As many sequences as the KV cache holds beside 3 GiB (experts 4) of the engine. Prompts are read "
+        "while others write. Engine 1.2 for TensorRT-LLM with tuned fixed lengths, 0.85 for vLLM and SGLang "
+        "as they come; chat traffic with large mixtures has been measured at half of this.",
+        (
+            Reference("TensorRT-LLM and MLPerf v5.1 rows of this catalogue, saturated"),
+            Reference(
+                "GPUStack performance lab (2026-11-30)",
+                "https://github.com/gpustack/gpustack/tree/main/docs/performance-lab",
+            ),
+        ),
     ),
     Formula(
         "speed.encoder_forward",
@@ -88,22 +121,28 @@ def reference_kernels(work: Workload) -> bool:
     return loops and bool(work.model.experts or work.format.quantized)
 
 
-def read_bytes(work: Workload, sequences: Number) -> Number:
-    """Bytes of weights that one step reads for `sequences` tokens.
+def weight_parts(work: Workload, sequences: Number) -> tuple[float, float, Number]:
+    """Bytes of weights that one step reads for `sequences` tokens: split, kept whole by a rank, experts.
 
     Notes
     -----
-    Dense: all as loaded but the input table. MoE: of the routed experts 1 - (1 - k/E)^b.
+    Dense: all as loaded but the input table. MoE: of the routed experts 1 - (1 - k/E)^b. The projections
+    down to a latent are not split by tensor parallelism.
     """
     model = work.model
     sizes = model_bytes(model, work.precision, work.engine, work.weights_gib)
     head = sizes.head or sizes.embedding if model.tied_embeddings else sizes.head
-    shared = sizes.layers + sizes.replicated + head
     if not model.experts:
-        return shared
+        return sizes.layers + head, sizes.replicated, 0.0
     chosen = model.experts_per_token / model.experts
     touched = 1.0 - (1.0 - chosen) ** np.asarray(sequences, dtype=np.float64)
-    return shared + sizes.experts * touched
+    return sizes.layers + head, sizes.replicated, sizes.experts * touched
+
+
+def read_bytes(work: Workload, sequences: Number) -> Number:
+    """Bytes of weights that one step reads for `sequences` tokens, all ranks together."""
+    split, whole, experts = weight_parts(work, sequences)
+    return split + whole + experts
 
 
 def kv_read_bytes(model: ModelArchitecture, context: Number, precision: str, tensor: Floats) -> Floats:
@@ -124,7 +163,55 @@ def bandwidth_share(work: Workload, cards: GpuTable) -> Floats:
         factor = c.QUANTIZED_KERNEL_SHARE[form]
     if work.engine == "llama.cpp":
         return cards.by_class(c.DECODE_BANDWIDTH_SHARE * c.LLAMA_CPP_BANDWIDTH) * factor
-    return cards.by_class(c.DECODE_BANDWIDTH_SHARE) * factor
+    weights = "widened" if fmt.weight_only else "narrow" if fmt.quantized else "half"
+    return cards.by_class(c.DECODE_BANDWIDTH_SHARE) * factor * multiprocessor_share(cards, weights)
+
+
+def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
+    """Seconds of launches and host work in one decode step: per layer by its kind, and per step.
+
+    Notes
+    -----
+    A routed layer adds router, sort and grouped products, a latent-attention layer its extra projections;
+    both grow with what the engine needs for a dense layer. Ascend launches take about twelve times as long.
+    """
+    model = work.model
+    dense_s = c.ENGINE_LAYER_S.get(work.engine, c.ENGINE_LAYER_DEFAULT_S)
+    if work.software == "new":
+        dense_s = c.NEW_ENGINE_LAYER_S.get(work.engine, dense_s)
+    layer_s = model.layers * dense_s
+    if work.engine in c.ENGINE_SEQUENCE_S:
+        extra = expert_layers(model) * c.MOE_LAYER_SHARE if model.experts else 0.0
+        extra += model.layers * c.LATENT_LAYER_SHARE if model.kv_lora_rank else 0.0
+        if work.compute_type in ("fp8", "fp4", "int8"):
+            extra += model.layers * c.NARROW_LAYER_SHARE.get(work.engine, 0.0)
+        layer_s += extra * dense_s
+    elif reference_kernels(work) and model.experts and work.software != "new":
+        # A loop over all experts, chosen or not.
+        layer_s += expert_layers(model) * model.experts * c.REFERENCE_EXPERT_S
+    return cards.by_class(c.LAUNCH_FACTOR) * layer_s + c.ENGINE_STEP_S.get(
+        work.engine, c.ENGINE_STEP_DEFAULT_S
+    )
+
+
+def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expert: Floats) -> Floats:
+    """Seconds in which one rank's tokens travel to their experts and back in all routed layers.
+
+    Notes
+    -----
+    2 L_moe (tokens x k x hidden x 2 B x (e - 1) / e / link + message + wait); 0 where experts are not spread.
+    """
+    if not model.experts:
+        return np.zeros_like(expert)
+    sent = np.multiply(tokens, model.experts_per_token * model.hidden_size * 2.0) * (expert - 1.0) / expert
+    once_s = sent / (link_gb_s(cards, expert) * GB) + message_s(cards, expert) + tensor_wait_s(cards, expert)
+    return np.where(expert > 1.0, 2.0 * expert_layers(model) * once_s, 0.0)
+
+
+def tensor_wait_s(cards: GpuTable, members: Number) -> Floats:
+    """Seconds that ranks wait for each other in one all-reduce of a decode step."""
+    linked = np.less_equal(members, cards.link_cards) & (cards.link_gb_s > 0)
+    return np.where(linked, c.TENSOR_WAIT_LINK_S, c.TENSOR_WAIT_PCIE_S)
 
 
 def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
@@ -132,10 +219,18 @@ def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     if work.engine == "llama.cpp":
         share = cards.by_class(c.PREFILL_LLAMA_CPP)
         return share * (c.PREFILL_GGUF_SHARE if work.format.quantized and work.format.bits < 16 else 1.0)
-    share = cards.by_class(c.PREFILL_SHARE) * c.ENGINE_PREFILL.get(work.engine, 1.0)
-    if work.compute_type in ("fp8", "fp4", "int8"):
-        share = np.where(rate.fallback, share, share * c.PREFILL_NARROW_SHARE)
-    return share * min(1.0, c.SOFTWARE_SHARE[work.software])
+    width = (max(work.model.hidden_size, 256) / c.PREFILL_WIDTH) ** c.PREFILL_WIDTH_EXPONENT
+    share = (
+        cards.by_class(c.PREFILL_SHARE) * c.ENGINE_PREFILL.get(work.engine, 1.0) * width * power_share(cards)
+    )
+    if work.model.experts:
+        share = share * c.MOE_PREFILL_SHARE
+    if work.format.weight_only:
+        share = share * c.WIDENED_PREFILL_SHARE
+    narrow = c.PREFILL_NARROW_SHARE.get(work.compute_type, 1.0)
+    share = np.where(rate.fallback, share, share * narrow)
+    share = share * min(1.0, c.SOFTWARE_SHARE[work.software])
+    return np.asarray(np.minimum(share, c.PREFILL_MOST), dtype=np.float64)
 
 
 def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -154,45 +249,58 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     model = work.model
     layers = float(model.layers)
     total = np.asarray(shape.batch, dtype=np.float64)
+    if work.load == "saturated" and np.all(np.less_equal(work.batch_size, 1)):
+        # Nobody said how many sequences: every replica is full.
+        total = total * plans.data
     replica = np.ceil(total / plans.data)
     # Engines with continuous batching keep every stage busy with its own share of the sequences.
     stages = np.ones_like(plans.pipeline) if work.engine in LAYER_SPLIT_ENGINES else plans.pipeline
     together = np.ceil(replica / stages)
     context = shape.prompt + np.multiply(shape.output, 0.5)
     bandwidth = cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
-    per_step_batch = np.where(plans.expert > 1, total, together)
-    weights_s = read_bytes(work, per_step_batch) / plans.tensor / bandwidth
+    per_step_batch = np.where(plans.expert > 1, together * plans.data, together)
+    split_bytes, whole_bytes, expert_bytes = weight_parts(work, per_step_batch)
+    spread = np.maximum(plans.tensor, plans.expert)
+    rank_bytes = split_bytes / plans.tensor + whole_bytes + expert_bytes / spread
+    weights_s = rank_bytes / bandwidth
     kv_s = kv_read_bytes(model, context, work.kv_precision or "bf16", plans.tensor) / bandwidth
     share = prefill_share(work, cards, rate)
     width = attention_width(model)
     flops_token = 2.0 * matmul_parameters(model)
     decode_flops = flops_token + 4.0 * width * attended(model, context)
     token_s = decode_flops / (plans.tensor * rate.tflops * TERA * share)
-    engine_s = layers * c.ENGINE_LAYER_S.get(work.engine, 70e-6) + c.ENGINE_STEP_S.get(
-        work.engine, c.ENGINE_STEP_DEFAULT_S
-    )
+    engine_s, sequence_s = engine_step_s(work, cards), c.ENGINE_SEQUENCE_S.get(work.engine, 0.0)
+    wait_s = np.where(plans.tensor > 1.0, tensor_wait_s(cards, plans.tensor), 0.0)
 
     def reduce_s(tokens: Number) -> Floats:
-        return 2.0 * layers * all_reduce_s(cards, np.multiply(tokens, model.hidden_size * 2.0), plans.tensor)
+        ring_s = all_reduce_s(cards, np.multiply(tokens, model.hidden_size * 2.0), plans.tensor)
+        return np.asarray(2.0 * layers * (ring_s + wait_s))
+
+    def exchange_s(tokens: Number) -> Floats:
+        return all_to_all_s(model, cards, tokens, plans.expert)
 
     hops_s = (plans.pipeline - 1.0) * message_s(cards, plans.cards)
     limited = work.load == "saturated"
     if limited:
         # More sequences than the KV cache holds wait for their turn.
-        room = cards.usable_gib * GIB * (work.memory_fraction or MEMORY_FRACTION)
-        loaded = read_bytes(work, np.inf) / (plans.tensor * plans.pipeline)
+        reserved = c.SERVING_RESERVED_GIB["experts" if model.experts else "dense"]
+        room = (cards.usable_gib * (work.memory_fraction or MEMORY_FRACTION) - reserved) * GIB
+        full = weight_parts(work, np.inf)
+        loaded = (full[0] / plans.tensor + full[1] + full[2] / spread) / plans.pipeline
         held = np.floor((room - loaded) * stages / np.maximum(kv_s * bandwidth, 1.0))
         together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))
     if work.latency_limit_ms and work.load != "single":
         limited = True
         fixed = weights_s + engine_s + hops_s
-        allowed = np.floor((work.latency_limit_ms / 1000.0 - fixed) / np.maximum(kv_s, token_s))
+        each = np.maximum(kv_s, token_s) + sequence_s
+        allowed = np.floor((work.latency_limit_ms / 1000.0 - fixed) / each)
         together = np.clip(np.minimum(together, allowed), 1.0, None)
     if limited:
         total = np.minimum(total, together * stages * plans.data)
         replica = together * stages
+    engine_s = engine_s + together * sequence_s
     memory_s = weights_s + together * kv_s
-    link_s = reduce_s(together) + hops_s
+    link_s = reduce_s(together) + exchange_s(together) + hops_s
     step_s = np.maximum(memory_s, together * token_s) + engine_s + link_s
     # Prompts of all sequences of a replica.
     prompt_tokens = replica * shape.prompt
@@ -203,11 +311,17 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     split = plans.tensor * plans.pipeline
     flow = bubble(plans.pipeline, np.ceil(prompt_tokens / MICRO_BATCH_TOKENS))
     read_s = prompt_work * prompt_tokens / (split * rate.tflops * TERA * share) * flow
-    prefill_s = np.maximum(read_s, weights_s) + engine_s + reduce_s(prompt_tokens) / plans.pipeline
+    prompt_link_s = (reduce_s(prompt_tokens) + exchange_s(prompt_tokens)) / plans.pipeline
+    prefill_s = np.maximum(read_s, weights_s) + engine_s + prompt_link_s
     output = np.asarray(shape.output, dtype=np.float64)
     generates = output > 0
-    serving = c.SERVING_SHARE.get(work.engine, c.SERVING_SHARE_DEFAULT) if work.load == "saturated" else 1.0
-    whole_s = (prefill_s + output * step_s) / serving
+    whole_s = prefill_s + output * step_s
+    if work.load == "saturated":
+        # Continuous batching reads prompts while other sequences write: products and traffic overlap.
+        products = read_s + output * together * token_s
+        busy_s = power_sum(products, output * memory_s, c.SERVING_ORDER)
+        idle = stages**c.PIPELINE_LOSS / c.SERVING_SHARE.get(work.engine, c.SERVING_SHARE_DEFAULT)
+        whole_s = (busy_s + output * (engine_s + link_s) + prompt_link_s) * idle
     prefill = total * shape.prompt / prefill_s
     decode = total / step_s
     headline_decode = work.load == "single"
@@ -236,7 +350,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
             + (0.0 if headline_decode else read_s)
             + np.where(compute_wins, output * together * token_s, 0.0),
             "bandwidth": zero + np.where(compute_wins, 0.0, output * memory_s),
-            "communication": zero + output * link_s + reduce_s(prompt_tokens) / plans.pipeline,
+            "communication": zero + output * link_s + prompt_link_s,
             "launch": zero + output * engine_s,
         },
         detail={
@@ -260,12 +374,12 @@ def encoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     )
     flops = flops_token * shape.sequence
     share = encoder_share(work, cards, rate, dict(c.ENCODER_FORWARD_SHARE)) * c.SOFTWARE_SHARE[work.software]
+    share = share * (c.ENCODER_GRAPH if work.compile else 1.0)
     local = np.ceil(np.divide(shape.batch, plans.data))
     compute_s = local * flops / (rate.tflops * TERA * share)
     layers = float(model.layers + model.encoder_layers)
-    launch_s = layers * c.ENCODER_LAUNCH_FORWARD_S / c.SOFTWARE_SHARE[work.software] + np.zeros_like(
-        compute_s
-    )
+    launch = c.ENCODER_LAUNCH_FORWARD_S * (c.GRAPH_LAUNCH if work.compile else 1.0)
+    launch_s = layers * launch / c.SOFTWARE_SHARE[work.software] + np.zeros_like(compute_s)
     written_s = np.zeros_like(compute_s)
     if model.family == "encoder-decoder" and np.any(shape.output):
         step = read_bytes(work, local) / (cards.bandwidth_gb_s * GB * bandwidth_share(work, cards))

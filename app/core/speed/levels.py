@@ -124,13 +124,13 @@ class Posterior:
         for level in levels:
             signal += level.spread**2 * covariance(level, points, points)
         trust = np.ones(len(points))
-        whole, inverse = signal, signal
+        whole = signal
         for _ in range(ROUNDS if len(points) > 2 else 1):
             variance = noise**2 * exact**2 / trust
             whole = signal + np.diag(variance)
-            inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-            rest = variance * (inverse @ log_ratio)
+            rest = variance * np.linalg.solve(whole, log_ratio)
             trust = (DEGREES + 1.0) / (DEGREES + (rest / (noise * exact)) ** 2)
+        inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
         return cls(tuple(levels), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
 
     def pulls(self, asked: Points) -> Pulls:

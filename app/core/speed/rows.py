@@ -15,6 +15,15 @@ from app.core.gpu_table import Floats, GpuTable
 from app.core.model import ModelArchitecture, architecture_from_fields
 from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
+from app.core.speed.scenarios import (
+    MLPERF_DENOISING_STEPS,
+    MLPERF_WORD,
+    limit_ms,
+    replica_plan,
+    scenario_of,
+    stated_plan,
+    stated_precision,
+)
 from app.core.speed.terms import Plans, Shape
 from app.core.units import Number
 from app.core.workload import ENGINES, TOKEN_FAMILIES, Parallelism, Workload, resolve
@@ -27,7 +36,7 @@ UNIT_OF_FAMILY = {
 }
 HALF = ("fp16", "bf16")
 MAX_CARDS = 8
-MAX_CARDS_PRETRAINING = 1024
+MAX_CARDS_TRAINING = 1024
 DECODED_TOKENS = 128.0
 """Tokens written where a decode rate is published without their number."""
 PROMPT_TOKENS = 512.0
@@ -38,18 +47,31 @@ PRETRAINING_ACCUMULATION = 16
 SATURATED_SEQUENCES = 2048.0
 """Sequences in flight where a source reports the greatest load without saying how many."""
 STEPS_PER_S = "denoising_steps_per_s"
+QUERIES_PER_S = "samples_per_s"
+"""Unit of language servers that count whole answers."""
+FULL_FINETUNE = ("full finetune", " sft")
+"""Words of a model's text by which a fine-tuning row trains every weight."""
 OWN_SOURCE = "own"
 """Source family of the team's own measurements, and of the question: both run on the team's software."""
 
 GRAPH_ENGINES = ("vendor", "paddle-trt")
 """Engines of published rows that run compiled graphs."""
+COMPILED_NOTE = ", compile"
+"""Words of a note by which an adapter recipe runs compiled."""
 OLD_ENGINES = ("web-ui",)
 """Engines of published rows whose software is known to be old and unfused."""
+GRAPHS_SINCE = "2025"
+"""llama.cpp of this year and later replays graphs of launches and has fused attention: new software."""
 FUSED_ENGINES = ("paddle", "mxnet")
 """Engines of published rows with fused, channels-last kernels: new software."""
+FUSED_RECIPES = "/Classification/ConvNets/"
+"""Part of the address of recipes that train in half precision channels-last, in TensorFlow with XLA."""
 
 _ENGINE_WORDS = (
     ("llama.cpp", "llama.cpp"),
+    ("lm studio", "llama.cpp"),
+    ("mlc-llm", "mlc-llm"),
+    ("exllama", "exllamav2"),
     ("tensorrt-llm", "tensorrt-llm"),
     ("tensorrt", "vendor"),
     ("vendor", "vendor"),
@@ -72,7 +94,7 @@ _ENGINE_WORDS = (
     ("mxnet", "mxnet"),
     ("caffe2", "caffe2"),
 )
-_STAND_INS = {"tensorflow-1": "tensorflow"}
+_STAND_INS = {"tensorflow-1": "tensorflow", "mlc-llm": "vllm", "exllamav2": "vllm"}
 _GROUPS = {
     "moe_training": "decoder_training",
     "decode_moe": "decode",
@@ -85,6 +107,11 @@ def engine_of(framework: str) -> str:
     """Engine that a framework text names: one of the contract, or vendor, paddle, mxnet …; else empty."""
     text = framework.lower()
     return next((engine for word, engine in _ENGINE_WORDS if word in text), "")
+
+
+def is_full(model_name: str) -> bool:
+    """Whether a fine-tuning row's text says that every weight is trained."""
+    return any(word in model_name.lower() for word in FULL_FINETUNE)
 
 
 def adapter_of(model_name: str) -> str:
@@ -134,33 +161,46 @@ def model_of_row(row: Benchmark, models: Mapping[str, ModelArchitecture]) -> Mod
     return found
 
 
-def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Parallelism] | None:
-    """The question that a measurement answers; None where the row does not say enough of it."""
+def question_of(
+    row: Benchmark, model: ModelArchitecture, usable_gib: float = float("nan")
+) -> tuple[Workload, Parallelism] | None:
+    """The question that a measurement answers; None where the row does not say enough of it.
+
+    Parameters
+    ----------
+    row: the measurement. model: its architecture. usable_gib: of one card, where replicas are chosen by it.
+    """
     engine = engine_of(row.framework)
-    pretraining = row.task == "training" and model.family == "decoder"
-    most = MAX_CARDS_PRETRAINING if pretraining else MAX_CARDS
-    if row.flag or not row.precision or not engine or row.gpu_count > most or not row.value > 0:
+    scenario = scenario_of(row)
+    precision = stated_precision(row)
+    many = scenario is not None or row.task != "inference"
+    most = MAX_CARDS_TRAINING if many else MAX_CARDS
+    if row.flag or not precision or not engine or row.gpu_count > most or not row.value > 0:
         return None
     steps = row.unit == STEPS_PER_S and model.family == "diffusion"
-    if row.unit != UNIT_OF_FAMILY.get(model.family, "samples_per_s") and not steps:
+    queries = row.unit == QUERIES_PER_S and scenario is not None and row.phase == "server"
+    if row.unit != UNIT_OF_FAMILY.get(model.family, QUERIES_PER_S) and not steps and not queries:
         return None
-    if row.phase in ("server", "interactive"):
+    if row.phase in ("server", "interactive") and scenario is None:
         return None
     serving = row.task == "inference"
     adapter = adapter_of(row.model_name)
-    if row.task == "finetune" and model.family == "decoder" and not adapter:
+    if row.task == "finetune" and model.family == "decoder" and not adapter and not is_full(row.model_name):
         return None
     language = serving and model.family == "decoder"
     prompt, output = row.input_length, row.output_length
     if language:
-        if row.phase == "prefill":
+        if scenario is not None:
+            prompt, output = scenario.prompt, scenario.output
+        elif row.phase == "prefill":
             prompt, output = prompt or row.sequence_length or PROMPT_TOKENS, 1.0
         elif row.phase == "decode":
             prompt, output = prompt or 1.0, output or DECODED_TOKENS
         elif not output:
             return None
     length = row.sequence_length or (prompt or 0.0) + (output or 0.0)
-    batch = row.batch_per_gpu or _batch(row, model)
+    # Replicas fill up each by itself.
+    batch = row.batch_per_gpu or (SATURATED_SEQUENCES * row.gpu_count if scenario else _batch(row, model))
     if batch is None:
         return None
     size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
@@ -169,23 +209,27 @@ def question_of(row: Benchmark, model: ModelArchitecture) -> tuple[Workload, Par
     work = Workload(
         model,
         task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
-        precision=row.precision,
+        precision=precision,
         # Published language-model rows give the sequences of the whole system.
         batch_size=batch if language or not serving else batch * row.gpu_count,
         sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
         output_length=output if language else None,
         image_size=(size, size) if size else None,
         engine=engine if engine in ENGINES else _STAND_INS.get(engine, stand_in),
-        load="saturated" if row.phase == "saturated" else "batch",
+        load="saturated" if row.phase == "saturated" or scenario is not None else "batch",
+        latency_limit_ms=limit_ms(row, scenario) if scenario is not None else None,
         gradient_accumulation=1 if serving or row.batch_per_gpu or language else accumulation,
-        compile=engine in GRAPH_ENGINES,
-        software="new" if engine in FUSED_ENGINES else "old" if engine in OLD_ENGINES else "usual",
+        compile=engine in GRAPH_ENGINES or (adapter != "" and COMPILED_NOTE in row.note),
+        software=_software(row, engine),
         gradient_checkpointing="act ckpt True" in row.note,
     )
     if model.family in TOKEN_FAMILIES and not work.sequence_length:
         return None
     try:
-        return resolve(work)[0], plan_of(work, row.gpu_count)
+        found = resolve(work)[0]
+        if scenario is not None:
+            return found, replica_plan(found, row.gpu_count, usable_gib)
+        return found, stated_plan(row, not serving) or plan_of(work, row.gpu_count)
     except InputFault:
         return None
 
@@ -197,6 +241,17 @@ def plan_of(work: Workload, count: int) -> Parallelism:
     if work.trains:
         return Parallelism(data=count, zero_stage=3 if count > 1 and work.task == "training" else 0)
     return Parallelism(pipeline=count) if work.engine == "llama.cpp" else Parallelism(tensor=count)
+
+
+def _software(row: Benchmark, engine: str) -> str:
+    if engine in (*FUSED_ENGINES, *GRAPH_ENGINES):
+        return "new"
+    if engine == "llama.cpp" and row.observed_on >= GRAPHS_SINCE:
+        return "new"
+    url = row.source.url if row.source else ""
+    if row.task == "training" and row.precision in HALF and FUSED_RECIPES in url:
+        return "new"
+    return "old" if engine in OLD_ENGINES else "usual"
 
 
 def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:
@@ -224,7 +279,7 @@ class Observed:
     labels: Mapping[str, tuple[str, ...]]
     """card, precision, engine, model, series, source of each row."""
     batch: Floats
-    """log2 of the sequences or images per card (language models: per replica)."""
+    """log2 of the sequences or images per card; language models: of the system, saturated: tokens written."""
     length: Floats
     """log2 of the tokens, or of the pixels, of one sample."""
     count: Floats
@@ -255,21 +310,24 @@ def observe(
         model = model_of_row(row, models)
         if model is None or row.gpu_id not in position:
             continue
-        question = question_of(row, model)
+        question = question_of(row, model, float(table.usable_gib[position[row.gpu_id]]))
         if question is not None:
             work, plan = question
             key = (model.id, work.task, work.precision, work.engine, work.load, row.phase, row.unit)
             stack = (engine_of(row.framework), work.gradient_checkpointing, work.gradient_accumulation)
-            groups[(*key, *stack)].append((row, work, plan))
+            recipe = (work.latency_limit_ms, work.software, work.compile)
+            groups[(*key, *stack, *recipe)].append((row, work, plan))
     parts = [_predicted(found, table, position) for found in groups.values()]
     return _joined([p for p in parts if p])
 
 
-def features(shape: Shape, family: str, count: Number) -> tuple[Floats, Floats, Floats]:
+def features(shape: Shape, family: str, count: Number, load: str = "") -> tuple[Floats, Floats, Floats]:
     """(batch, length, count) in powers of two, as `Observed` has them."""
     length = shape.pixels if family in ("vision", "diffusion") else shape.sequence
+    # A full engine sets its own batch: what tells two full engines apart is how much they write.
+    batch = shape.output if load == "saturated" and family == "decoder" else shape.batch
     return (
-        np.log2(np.maximum(np.asarray(shape.batch, dtype=np.float64), 1.0)),
+        np.log2(np.maximum(np.asarray(batch, dtype=np.float64), 1.0)),
         np.log2(np.maximum(np.asarray(length, dtype=np.float64), 1.0)),
         np.log2(np.maximum(np.asarray(count, dtype=np.float64), 1.0)),
     )
@@ -298,12 +356,17 @@ def _predicted(
     rate = np.broadcast_to(terms.detail[phase] if split else terms.rate, (len(found),))
     if found[0][0].unit == STEPS_PER_S:
         rate = rate * schedule(work.model)[0]
+    elif work.model.family == "diffusion" and MLPERF_WORD in found[0][0].model_name.lower():
+        rate = rate * schedule(work.model)[0] / MLPERF_DENOISING_STEPS
+    elif found[0][0].unit == QUERIES_PER_S and work.model.family == "decoder":
+        rate = rate / shape.output
     kind = "prefill" if phase == "prefill" else terms.kind
     count = plans.cards
     where = features(
         Shape(local_batch(work, shape.batch, count), shape.sequence, shape.output, shape.pixels),
         work.model.family,
         count,
+        work.load,
     )
     model = work.model
     common = {"precision": precision_group(work.precision), "model": model.id, "series": series_of(model)}

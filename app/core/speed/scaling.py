@@ -20,7 +20,9 @@ register(
         "calibrated",
         "Homogeneous ring. NVLink at 80 % of half its bidirectional rate, PCIe 3 / 4 / 5 x16 at 10 / 20 / "
         "40 GB/s, "
-        "half of it without peer access (GeForce). A bridge joins two cards only.",
+        "half of it without peer access (GeForce). A bridge joins two cards only. "
+        "Gradient buckets: PCIe x 1.35 (part of it overlaps), 0.3 of it on PCIe 3 beyond four cards (two "
+        "sockets); without peer access all cards share 20 GB/s of host memory.",
         (
             Reference(
                 "llm-analysis: all-reduce volume and message latency", "https://github.com/cli99/llm-analysis"
@@ -30,11 +32,13 @@ register(
     Formula(
         "speed.data_parallel",
         "Data-parallel step",
-        "step(n) = step(1) x (1 + 0.02 log2 n) + max(k x t_all_reduce, t_all_reduce - 0.9 x step(1)); "
+        "step(n) = step(1) x (1 + w log2 n) + max(k x t_all_reduce, t_all_reduce - 0.9 x step(1)); "
         "ZeRO-3 moves 1.5 x",
         "s",
         "calibrated",
-        "k by class: CNN 0.3, encoder fine-tuning scripts 1.0, sharded decoder pretraining 0.1.",
+        "w 0.02, of image models in half precision 0.035. k by class: CNN 0.1, encoder fine-tuning scripts "
+        "1.0, sharded decoder pretraining 0.1. Hosts that post-process (detection in TensorFlow) or a "
+        "container whose collectives fall back to the host lose far more.",
         (
             Reference(
                 "NVIDIA DeepLearningExamples and Lambda logs, 1 to 8 cards",
@@ -76,21 +80,53 @@ def message_s(cards: GpuTable, members: Number) -> Floats:
     return np.where(linked, c.MESSAGE_LINK_S, c.MESSAGE_PCIE_S)
 
 
-def all_reduce_s(cards: GpuTable, volume_bytes: Number, members: Number) -> Floats:
+def gradient_gb_s(cards: GpuTable, members: Number) -> Floats:
+    """One-way GB/s at which the gradient buckets of `members` cards are reduced.
+
+    Parameters
+    ----------
+    cards: the cards. members: size of the group; broadcasts.
+
+    Notes
+    -----
+    Large buckets, partly behind the backward pass: PCIe reaches 1.35 times its rate in single collectives.
+    Eight cards on PCIe 3 hang on two sockets. Without peer access every transfer is staged in host memory,
+    whose rate the cards share. BERT-large on eight RTX 8000 (PCIe 3): 3 GB/s, on eight A40 (PCIe 4): 30 GB/s.
+    """
+    # Rings over several hosts run inside each first.
+    inside = np.minimum(np.asarray(members, dtype=np.float64), HOST_CARDS)
+    crossing = np.greater(inside, c.ROOT_CARDS) & np.less_equal(cards.copy_gb_s, c.SOCKET_BUS_GB_S)
+    peer = cards.pcie_gb_s * np.where(crossing, c.SOCKET_SHARE, c.BUCKET_SHARE)
+    staged = np.minimum(cards.pcie_gb_s, c.STAGED_GB_S / inside)
+    over_pcie = np.where(np.less(cards.pcie_gb_s, cards.copy_gb_s), staged, peer)
+    direct = np.where(np.less_equal(inside, cards.link_cards), cards.link_gb_s, 0.0)
+    rate = np.maximum(direct, over_pcie)
+    return np.where(np.greater(members, HOST_CARDS), np.minimum(rate, c.NETWORK_GB_S), rate)
+
+
+def all_reduce_s(
+    cards: GpuTable, volume_bytes: Number, members: Number, one_way_gb_s: Floats | None = None
+) -> Floats:
     """Seconds of one ring all-reduce of `volume_bytes` over `members` cards; 0 for one card.
+
+    Parameters
+    ----------
+    cards: the cards. volume_bytes: reduced. members: size of the group.
+    one_way_gb_s: in place of `link_gb_s`.
 
     Notes
     -----
     2 (n - 1) / n x bytes / link + message latency. 13.5 GB over four A100 at 300 GB/s: 67 ms.
     """
     n = np.asarray(members, dtype=np.float64)
-    ring = 2.0 * (n - 1.0) / n * volume_bytes / (link_gb_s(cards, members) * GB)
+    rate = link_gb_s(cards, members) if one_way_gb_s is None else one_way_gb_s
+    ring = 2.0 * (n - 1.0) / n * volume_bytes / (rate * GB)
     return np.where(n > 1.0, ring + message_s(cards, members), 0.0)
 
 
-def straggling(data: Number) -> Floats:
-    """Factor on a synchronous step by which replicas wait for the slowest: 1 + 0.02 log2 n."""
-    return np.asarray(1.0 + c.STRAGGLER * np.log2(np.asarray(data, dtype=np.float64)))
+def straggling(data: Number, share: float = c.STRAGGLER) -> Floats:
+    """Factor on a synchronous step by which replicas wait for the slowest: 1 + share x log2 n."""
+    return np.asarray(1.0 + share * np.log2(np.asarray(data, dtype=np.float64)))
 
 
 def exposed_gradient_s(
@@ -102,7 +138,8 @@ def exposed_gradient_s(
     kind: str,
 ) -> Floats:
     """Part of the gradient traffic that lengthens a data-parallel step, seconds."""
-    traffic = all_reduce_s(cards, gradient_bytes, data) * np.where(np.equal(zero_stage, 3.0), 1.5, 1.0)
+    traffic = all_reduce_s(cards, gradient_bytes, data, gradient_gb_s(cards, data))
+    traffic = traffic * np.where(np.equal(zero_stage, 3.0), 1.5, 1.0)
     exposed = np.maximum(c.GRADIENT_EXPOSED[kind] * traffic, traffic - c.OVERLAP * compute_s)
     # Classes that do not overlap at all already expose the whole of it.
     return np.asarray(np.minimum(exposed, traffic))

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.core.gpu_table import Floats
+from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable
+from app.core.speed import constants as c
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
 SATURATED_BATCH = 512.0
+SATURATED_BATCHES: Mapping[str, float] = {"tensorrt-llm": 2048.0}
 """Sequences in flight where a saturated load is asked for without their number."""
 BOUNDS = ("compute", "bandwidth", "communication", "launch", "feeding")
 
@@ -67,7 +69,7 @@ class Shape:
             batch = 1.0
         elif not work.trains and work.load == "saturated" and np.all(np.less_equal(batch, 1)):
             # A saturated engine is full: as many sequences as it takes, then as many as its memory holds.
-            batch = float(work.max_num_seqs or SATURATED_BATCH)
+            batch = float(work.max_num_seqs or SATURATED_BATCHES.get(work.engine, SATURATED_BATCH))
         return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
 
 
@@ -109,6 +111,20 @@ def cell_of(values: Number, *cell: int) -> float:
     return float(
         array[tuple(0 if size == 1 else i for size, i in zip(array.shape, cell[short:], strict=True))]
     )
+
+
+def vector_clock(cards: GpuTable, compute_type: str) -> Floats:
+    """Share of the fp32 vector rate that the power budget of a card sustains; 1 for matrix units.
+
+    Notes
+    -----
+    min(1, watts per TFLOPS / 14) on the 12 and 16 nm generations, whose other cards have 15 to 25: a T4 with
+    70 W for 8.1 TFLOPS runs at 0.62 of its boost clock in long fp32 products, at its full rate in 16 bit.
+    """
+    watts = cards.tdp_w / cards.rate("fp32_tflops")
+    slow = np.isin(cards.card_class, [CARD_CLASSES.index(name) for name in c.VECTOR_CLASSES])
+    share = np.where(slow & (compute_type == "fp32"), watts / c.VECTOR_WATTS_PER_TFLOPS, 1.0)
+    return np.asarray(np.minimum(np.nan_to_num(share, nan=1.0), 1.0), dtype=np.float64)
 
 
 def power_sum(a: Floats, b: Floats, order: float) -> Floats:

@@ -8,8 +8,9 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.model import ModelArchitecture
 from app.core.speed import constants as c
+from app.core.speed.hopper import power_share
 from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling
-from app.core.speed.terms import Plans, Shape, Terms
+from app.core.speed.terms import Plans, Shape, Terms, vector_clock
 from app.core.units import GB, TERA, Number
 from app.core.workload import TOKEN_FAMILIES, Workload
 
@@ -115,7 +116,8 @@ def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: dic
     reference = 19.5 if work.compute_type == "fp32" else 156.0 if work.compute_type == "tf32" else 312.0
     peak = np.maximum(rate.tflops / reference, 1e-6) ** c.ENCODER_PEAK_EXPONENT
     bandwidth = (cards.bandwidth_gb_s / 2039.0) ** c.ENCODER_BANDWIDTH_EXPONENT
-    return np.minimum(base * peak * bandwidth, 0.85)
+    held = cards.by_class(c.MATRIX_CLASS) * vector_clock(cards, work.compute_type)
+    return np.minimum(base * peak * bandwidth, 0.85) * held
 
 
 def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -143,6 +145,8 @@ def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, 
     launch = (c.DECODER_LAUNCH_TRAIN_S if decoder else c.ENCODER_LAUNCH_TRAIN_S) / c.SOFTWARE_SHARE[
         work.software
     ]
+    if work.compile and not decoder:
+        launch *= c.GRAPH_LAUNCH
     launch_s = layers * launch + np.zeros_like(compute_s)
     busy = np.maximum(compute_s, launch_s)
     if work.task != "training":
@@ -200,9 +204,10 @@ def _kind(work: Workload) -> str:
 def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     software = c.SOFTWARE_SHARE[work.software]
     if work.model.family in TOKEN_FAMILIES and work.model.family != "decoder":
-        return encoder_share(work, cards, rate, dict(c.ENCODER_TRAIN_SHARE)) * software
+        fused = c.ENCODER_GRAPH if work.compile else 1.0
+        return encoder_share(work, cards, rate, dict(c.ENCODER_TRAIN_SHARE)) * software * fused
     width = (max(work.model.hidden_size, 256) / c.MFU_WIDTH) ** c.MFU_WIDTH_EXPONENT
-    share = np.minimum(cards.by_class(c.DECODER_MFU) * software * width, 0.9)
+    share = np.minimum(cards.by_class(c.DECODER_MFU) * software * width * power_share(cards), 0.9)
     if work.compute_type in ("fp8", "fp4"):
         share = np.where(rate.fallback, share, share * c.DECODER_FP8_SHARE)
     if work.compute_type == "fp32":

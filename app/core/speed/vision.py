@@ -12,7 +12,7 @@ from app.core.model import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.feeding import copy_limit_s
 from app.core.speed.scaling import exposed_gradient_s, straggling
-from app.core.speed.terms import Plans, Shape, Terms, power_sum
+from app.core.speed.terms import Plans, Shape, Terms, power_sum, vector_clock
 from app.core.units import GB, TERA, Number
 from app.core.workload import Workload
 
@@ -26,10 +26,10 @@ register(
         "s",
         "calibrated",
         "Convolutional and vision-transformer models at batch sizes that fill the card. Elements and MACs "
-        "scale with the pixels. Bytes per element of ResNet: 60 / 88 / 115 in training with new / usual "
+        "scale with the pixels. Bytes per element of ResNet: 54 / 88 / 115 in training with new / usual "
         "/ old software; "
-        "other backbones by a factor. At least 0.4 ms (training) or 0.13 ms (forward) of launches per layer "
-        "and step.",
+        "other backbones by a factor. Each step besides moves 24 bytes per parameter. At least 0.4 ms "
+        "(training) or 0.13 ms (forward) of launches per layer and step.",
         (
             Reference(
                 "Lambda raw logs, 25 cards: ResNet-50 AMP 0.95 img/s per GB/s",
@@ -38,6 +38,13 @@ register(
             Reference(
                 "NVIDIA DeepLearningExamples: 1.5 img/s per GB/s with NHWC",
                 "https://github.com/NVIDIA/DeepLearningExamples",
+            ),
+            Reference(
+                "timm, training rates of 449 models on one RTX 3090",
+                "https://github.com/huggingface/pytorch-image-models",
+            ),
+            Reference(
+                "Ultralytics YOLOv5: V100, batch 1 and 32", "https://github.com/ultralytics/yolov5#readme"
             ),
         ),
     )
@@ -58,14 +65,28 @@ def image_cost(model: ModelArchitecture, pixels: Number) -> tuple[Number, Number
     """
     size = model.image_size or (224, 224)
     macs = model.forward_macs or model.parameters * c.VISION_MACS_PER_PARAMETER
-    elements = model.activations_per_sample or macs * c.VISION_ELEMENTS_PER_MAC
+    elements = model.activations_per_sample or elements_of(model, macs)
     ratio = np.divide(pixels, float(size[0] * size[1])) if np.any(pixels) else 1.0
     return elements * ratio, macs * ratio
 
 
-def is_dense_prediction(model: ModelArchitecture) -> bool:
-    """Detection and segmentation: a head that is not a classifier."""
-    return bool(model.head) and model.head not in ("classifier", "classification", "clip")
+GMAC = 1.0e9
+PLAIN_HEADS = ("class", "clip", "unet", "deeplab", "fcn", "segment", "pspnet", "upernet", "yolo")
+"""Heads that are a few more convolutions or products, counted with the others: classes, labels of pixels,
+one grid of boxes."""
+
+
+def proposes_boxes(model: ModelArchitecture) -> bool:
+    """Detection with a head of its own weight: it proposes, assigns and sorts boxes in many small kernels."""
+    head = model.head.lower()
+    return bool(head) and not any(word in head for word in PLAIN_HEADS)
+
+
+def elements_of(model: ModelArchitecture, macs: float) -> float:
+    """Activation elements of a model that gives no count, from its multiply-accumulates and its backbone."""
+    if "yolo" in model.head.lower():
+        return float(c.YOLO_ELEMENTS * (macs / GMAC) ** 0.5)
+    return float(macs * c.ELEMENTS_PER_MAC.get(model.backbone.lower(), c.VISION_ELEMENTS_PER_MAC))
 
 
 def launched_layers(model: ModelArchitecture) -> float:
@@ -78,13 +99,16 @@ def launched_layers(model: ModelArchitecture) -> float:
     """
     backbone = model.backbone.lower()
     named = re.search(r"(?:net|vgg|next)[a-z0-9]*-(\d+)", model.id) or re.search(r"r(\d+)", model.id)
+    blocks = next((n for size, n in c.EFFICIENTNET_BLOCKS.items() if model.id.endswith(size)), 0.0)
     if model.layers:
         layers = model.layers * c.BLOCK_LAYERS
     elif named and backbone in ("resnet", "resnext", "wide-resnet", "densenet", "vgg"):
         layers = float(named.group(1))
+    elif blocks and backbone == "efficientnet":
+        layers = blocks * c.EFFICIENTNET_BLOCK_LAYERS
     else:
         layers = c.VISION_LAYERS.get(backbone, c.VISION_DEFAULT_LAYERS)
-    return layers + (c.VISION_HEAD_LAYERS if is_dense_prediction(model) else 0.0)
+    return layers + (c.VISION_HEAD_LAYERS if proposes_boxes(model) else 0.0)
 
 
 def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -102,20 +126,26 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     elements, macs = image_cost(work.model, shape.pixels)
     compute_type = work.compute_type
     passes = 3.0 if work.trains else 1.0
+    wide = compute_type in ("fp32", "tf32")
     per_element = c.TRAIN_BYTES_PER_ELEMENT if work.trains else c.FORWARD_BYTES_PER_ELEMENT
     format_traffic = (c.TRAIN_TRAFFIC if work.trains else c.FORWARD_TRAFFIC).get(compute_type, 1.0)
     traffic = per_element[work.software] * format_traffic
-    if is_dense_prediction(work.model):
+    if work.trains and wide and work.software == "new":
+        traffic = c.TRAIN_BYTES_NEW_WIDE * format_traffic
+    if proposes_boxes(work.model):
         traffic *= c.VISION_HEAD_TRAFFIC.get(compute_type, c.VISION_HEAD_TRAFFIC["half"])
     traffic *= c.VISION_TRAFFIC.get(work.model.backbone.lower(), 1.0)
     if work.compile:
         traffic *= c.GRAPH_TRAIN_TRAFFIC if work.trains else c.GRAPH_TRAFFIC
     share = c.VISION_COMPUTE_SHARE.get(compute_type, c.VISION_COMPUTE_SHARE["half"])
+    if compute_type == "fp32" and work.model.backbone.lower() in c.WINOGRAD_BACKBONES:
+        share *= c.WINOGRAD
     bandwidth_s = elements * traffic / (cards.bandwidth_gb_s * GB)
     # A fallback to 16 bit moves 16-bit activations too.
     bandwidth_s = np.where(rate.fallback, bandwidth_s / format_traffic, bandwidth_s)
     flops = 2.0 * macs * passes
-    compute_s = flops / (rate.tflops * TERA * share)
+    clock = vector_clock(cards, compute_type)
+    compute_s = flops / (rate.tflops * TERA * share * cards.by_class(c.MATRIX_CLASS) * clock)
     recompute = 4.0 / 3.0 if work.gradient_checkpointing is True and work.trains else 1.0
     per_image = power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute
     local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
@@ -123,12 +153,18 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     launch *= launched_layers(work.model) * (c.GRAPH_LAUNCH if work.compile else 1.0)
     launch_s = launch / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
     busy = power_sum(local * per_image, launch_s, c.LAUNCH_ORDER)
+    if work.trains:
+        # Every weight is read and written again, however few the images of the step.
+        busy = busy + work.model.parameters * c.UPDATE_BYTES / (cards.bandwidth_gb_s * GB)
     link = np.zeros_like(busy)
     kind = "cnn_training" if work.trains else "cnn_inference"
     images: Number = shape.batch
     if work.trains:
         gradient_bytes = work.model.parameters * (2.0 if work.recipe == "pure" else 4.0)
-        busy = busy * work.gradient_accumulation * straggling(plans.data)
+        waiting = c.STRAGGLER if wide else c.STRAGGLER_HALF_IMAGES
+        if work.engine == "tensorflow" and "rcnn" in work.model.head.lower().replace("-", ""):
+            waiting = c.STRAGGLER_HOST
+        busy = busy * work.gradient_accumulation * straggling(plans.data, waiting)
         link = exposed_gradient_s(cards, gradient_bytes, plans.data, plans.zero_stage, busy, kind)
         images = np.multiply(shape.batch, plans.data) * work.gradient_accumulation
     feeding_s = copy_limit_s(cards, local, shape.pixels)

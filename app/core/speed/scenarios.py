@@ -1,0 +1,158 @@
+"""What the rules of a published benchmark fix and its sheets leave out: lengths, latency limits, format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.core.formulas import Formula, Reference, register
+from app.core.gpu import Benchmark
+from app.core.speed.inference import read_bytes
+from app.core.units import GIB
+from app.core.workload import Parallelism, Workload
+
+register(
+    Formula(
+        "speed.mlperf_scenario",
+        "MLPerf inference as a question",
+        "offline: saturated load; server: the same, 0.75 of the benchmark's limit per output token as mean; "
+        "lengths: mean of its data set; replicas: the fewest cards whose weights leave two fifths of memory",
+        "tokens/s",
+        "assumed",
+        "Mean lengths stand for a distribution; the sheets name neither plan nor batch. Prompts of Llama 2 "
+        "70B, Mixtral and DeepSeek-R1 are of an assumed length: a constant factor of those rows, no more.",
+        (
+            Reference(
+                "MLPerf inference, loadgen/mlperf.conf: limits on first and output token",
+                "https://github.com/mlcommons/inference/blob/master/loadgen/mlperf.conf",
+            ),
+            Reference(
+                "MLPerf inference, language/*/README.md: tokens per sample of each benchmark",
+                "https://github.com/mlcommons/inference/tree/master/language",
+            ),
+            Reference(
+                "See et al. 2017, CNN/Daily Mail: 781 tokens per article", "https://arxiv.org/abs/1704.04368"
+            ),
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One benchmark of the suite, as its rules state it."""
+
+    prompt: float
+    """Mean prompt, tokens."""
+    output: float
+    """Mean tokens written per sample."""
+    server_ms: float
+    """Limit per output token of the server scenario, milliseconds, at the 99th percentile."""
+
+
+ARTICLE_TOKENS = 781.0
+"""Mean length of the CNN/Daily Mail articles that GPT-J and Llama 3.1 8B summarise."""
+QUESTION_TOKENS = 300.0
+"""Assumed mean prompt of OpenOrca (Llama 2 70B, Mixtral), cut at 1,024 tokens by the rules."""
+MLPERF: Mapping[str, Scenario] = {
+    "gpt-j-6b": Scenario(ARTICLE_TOKENS, 69.0, 20_000.0 / 69.0),
+    "llama-3.1-8b": Scenario(ARTICLE_TOKENS, 128.0, 100.0),
+    "llama-2-70b": Scenario(QUESTION_TOKENS, 294.0, 200.0),
+    "llama-3.1-405b": Scenario(9_400.0, 685.0, 175.0),
+    "mixtral-8x7b": Scenario(QUESTION_TOKENS, 146.0, 200.0),
+    "deepseek-r1-671b": Scenario(800.0, 3_886.0, 80.0),
+}
+"""By model id. Output lengths (rounded) and limits are read in the suite; the prompts of 405B (9,400) and R1
+(800) are assumed from its announcements."""
+MLPERF_WORD = "mlperf"
+MLPERF_LOADS = ("saturated", "server")
+"""Interactive rows stay out: their limit on the first token binds, and no question states one."""
+MEAN_OVER_P99 = 0.75
+"""Mean time per output token of a server that just keeps a limit at the 99th percentile."""
+FP8_FAMILIES = ("h100", "h200", "h800", "gh200", "mi300")
+"""Cards whose MLPerf language results without a stated format ran FP8: rounds 4.0 and 4.1, before FP4."""
+OLLAMA_WORD = "ollama"
+OLLAMA_FORMATS: Mapping[str, str] = {"llama-3.2-3b": "gguf-q4_k_m", "gpt-oss-20b": "mxfp4"}
+"""Format behind the default tag of Ollama's library, which rows name the model by."""
+UNUSUAL_HOST = "raspberry pi"
+"""Cards on one PCIe lane of a single-board computer wait for it: no question asks for that host."""
+IMAGE_FORMATS: Mapping[str, str] = {"resnet-50": "int8"}
+"""MLPerf image models whose submissions on tensor units all run one format: 37 to 50 % of the INT8 peak."""
+MLPERF_DENOISING_STEPS = 20.0
+"""Denoising steps per image that the rules of MLPerf Stable Diffusion XL fix, with guidance."""
+FREE_SHARE = 0.4
+"""Share of a replica's memory that weights leave to the KV cache in published serving runs."""
+MAX_TENSOR = 8
+_DEGREES = re.compile(r"\b(?:(?:TP|PP|DP|EP)\d+ ?)+")
+_WIDE_EXPERTS = re.compile(r"\bDEP(\d+)\b")
+
+
+def scenario_of(row: Benchmark) -> Scenario | None:
+    """The rules a row ran under; None for rows of other suites."""
+    if MLPERF_WORD not in row.model_name.lower() or row.phase not in MLPERF_LOADS:
+        return None
+    return MLPERF.get(row.model_id)
+
+
+def limit_ms(row: Benchmark, scenario: Scenario) -> float | None:
+    """Mean milliseconds per output token that the row's scenario allows; None offline."""
+    return None if row.phase == "saturated" else MEAN_OVER_P99 * scenario.server_ms
+
+
+def stated_precision(row: Benchmark) -> str:
+    """The row's number format, or the one that field practice fixes; empty where neither says."""
+    if row.precision:
+        return row.precision
+    if MLPERF_WORD in row.model_name.lower():
+        fallback = "fp8" if row.gpu_id.startswith(FP8_FAMILIES) else ""
+        return IMAGE_FORMATS.get(row.model_id, fallback)
+    if OLLAMA_WORD in row.framework.lower() and UNUSUAL_HOST not in row.note.lower():
+        return OLLAMA_FORMATS.get(row.model_id, "")
+    return ""
+
+
+def replica_plan(work: Workload, count: int, usable_gib: float) -> Parallelism:
+    """The fewest cards of a power of two that hold the weights with room, replicated over all.
+
+    Parameters
+    ----------
+    work: the question. count: cards. usable_gib: of one card; NaN: one replica over all.
+
+    Notes
+    -----
+    Llama 2 70B in FP8 takes two H100 80 GB or one H200.
+    """
+    weights_gib = float(np.asarray(read_bytes(work, np.inf))) / GIB
+    tensor = 1
+    while tensor < min(count, MAX_TENSOR) and not weights_gib <= (1.0 - FREE_SHARE) * usable_gib * tensor:
+        tensor *= 2
+    while count % tensor:
+        tensor //= 2
+    return Parallelism(data=count // tensor, tensor=tensor)
+
+
+def stated_plan(row: Benchmark, trains: bool) -> Parallelism | None:
+    """The plan that a row's note spells out ("TP4 PP2", "TP2PP2DP2", "DEP8"); None where it does not fit.
+
+    Notes
+    -----
+    DEPn: attention in n replicas, the experts spread over all of them. Training with a stated plan keeps
+    the optimizer sharded over the replicas (ZeRO 1), as Megatron does.
+    """
+    wide = _WIDE_EXPERTS.search(row.note)
+    if wide:
+        n = int(wide.group(1))
+        return Parallelism(data=n, expert=n) if n == row.gpu_count else None
+    found = _DEGREES.search(row.note)
+    if not found:
+        return None
+    named = {name: int(n) for name, n in re.findall(r"([TPDE]P)(\d+)", found.group())}
+    split = named.get("TP", 1) * named.get("PP", 1)
+    if row.gpu_count % split or named.get("DP", row.gpu_count // split) != row.gpu_count // split:
+        return None
+    data = row.gpu_count // split
+    zero = 1 if trains and data > 1 else 0
+    return Parallelism(data, named.get("TP", 1), named.get("PP", 1), named.get("EP", 1), zero)
