@@ -11,6 +11,7 @@ import numpy as np
 from app.core.estimates import Message
 from app.core.gpu import Gpu
 from app.core.gpu_table import CARD_CLASSES, Flags, GpuTable, card_class
+from app.core.systems import ON_PYTORCH, WINDOWS, WSL, driver_knows, is_older, numbers_of, on_system
 
 RUNS = ("native", "yes", "ok")
 JIT = ("ptx", "jit")
@@ -47,6 +48,12 @@ class Support:
     runs: bool
     message: Message | None = None
     """Why not, or with what reservation."""
+    code: str = "framework"
+    """Filter under which it is refused: framework, or os for the system and its driver."""
+
+
+Stack = tuple[Support | None, tuple[Message, ...]]
+"""What refuses a card, if anything does, and the reservations if nothing does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,95 @@ def runs(
     """
     name, _, version = wanted.partition("==")
     name = name.strip().lower()
+    there, said = on_system(gpu, name, os)
+    if not there:
+        return Support(False, said, "os")
+    found = _on_any_release(gpu, name, version, releases, os, driver)
+    return Support(True, said) if found.runs and said is not None else found
+
+
+def stack(
+    gpu: Gpu,
+    engine: str,
+    frameworks: Sequence[str],
+    releases: Sequence[FrameworkRelease],
+    os: str = "",
+    driver: str = "",
+) -> Stack:
+    """All that a card has to run: the frameworks asked for, the engine of the workload, under a driver.
+
+    Parameters
+    ----------
+    gpu: the card. engine: of the workload. frameworks: asked for, each with a version or without.
+    releases: the release tables of the catalog. os, driver: as stated, or empty.
+
+    Returns
+    -------
+    What refuses the card, if anything does, and the reservations if nothing does.
+    """
+    notes = []
+    named = [wanted.partition("==")[0].strip().lower() for wanted in frameworks]
+    found = [runs(gpu, wanted, releases, os, driver) for wanted in frameworks]
+    if engine not in named:
+        found.append(_engine_stack(gpu, engine, releases, os, driver))
+    # A driver that a framework accepts may still be older than the card.
+    knows, said = driver_knows(gpu, os, driver)
+    found.append(Support(knows, said, "os"))
+    for one in found:
+        if not one.runs:
+            return one, ()
+        if one.message is not None and one.message not in notes:
+            notes.append(one.message)
+    return None, tuple(notes)
+
+
+def stacks(
+    gpus: Sequence[Gpu],
+    engine: str,
+    frameworks: Sequence[str],
+    releases: Sequence[FrameworkRelease],
+    os: str = "",
+    driver: str = "",
+) -> list[Stack]:
+    """`stack` for a list of cards."""
+    # NVIDIA's differ by capability and first driver only; names matter where there is something to say.
+    nothing_to_say: set[tuple[str, str, str]] = set()
+    found: list[Stack] = []
+    for gpu in gpus:
+        kind = (gpu.compute_capability, gpu.driver_min_linux, gpu.driver_min_windows)
+        if kind in nothing_to_say and gpu.vendor.upper() == "NVIDIA":
+            found.append(CLEAR)
+            continue
+        one = stack(gpu, engine, frameworks, releases, os, driver)
+        if one == CLEAR and gpu.vendor.upper() == "NVIDIA":
+            nothing_to_say.add(kind)
+        found.append(one)
+    return found
+
+
+CLEAR: Stack = (None, ())
+"""Nothing refuses the card, and there is no reservation."""
+
+
+ENGINE_NOTES = ("framework_no_release_compiled", "framework_needs_older_release", "rocm_in_part_on_windows")
+"""Reservations that are said of a workload's engine although nobody named it as a framework."""
+
+
+def _engine_stack(
+    gpu: Gpu, engine: str, releases: Sequence[FrameworkRelease], os: str, driver: str
+) -> Support:
+    base = "pytorch" if engine in ON_PYTORCH else engine
+    found = runs(gpu, base, releases, os, driver)
+    if found.runs or found.code == "os":
+        told = found.message is not None and (not found.runs or found.message.code in ENGINE_NOTES)
+        return found if told else Support(True)
+    # Engines are refused by `engine_runs`, which knows the weight format too.
+    return Support(True)
+
+
+def _on_any_release(
+    gpu: Gpu, name: str, version: str, releases: Sequence[FrameworkRelease], os: str, driver: str
+) -> Support:
     table = [r for r in releases if r.framework.lower() in (name, {"pytorch": "torch"}.get(name, name))]
     nvidia = gpu.vendor.upper() == "NVIDIA"
     if not table or not nvidia:
@@ -124,7 +220,12 @@ def runs(
                 return verdict
             params = {"framework": name, "version": release.version, "gpu": gpu.name}
             return Support(True, Message("framework_needs_older_release", params))
-    return next((v for _, v in verdicts if v.runs), verdicts[0][1])
+    found = next((v for _, v in verdicts if v.runs), verdicts[0][1])
+    jit = found.message is not None and found.message.code == "framework_jit_only"
+    if jit and not version:
+        params = {"framework": name, "gpu": gpu.name, "capability": gpu.compute_capability}
+        return Support(True, Message("framework_no_release_compiled", params))
+    return found
 
 
 def engine_runs(gpu: Gpu, engine: str, precision: str = "") -> Support:
@@ -150,13 +251,14 @@ def without_engine(table: GpuTable, engine: str, precision: str = "") -> Flags:
 
 def _on_release(gpu: Gpu, release: FrameworkRelease, os: str, driver: str) -> Support:
     params = {"framework": release.framework, "version": release.version, "gpu": gpu.name}
-    if os == "windows" and release.framework.lower() == "tensorflow":
+    if os == WINDOWS and release.framework.lower() == "tensorflow":
         native = str(release.support.get("windows_native_gpu", ""))
         if native.lower().startswith("no"):
-            return Support(False, Message("framework_no_windows_gpu", params))
-    needed = release.min_driver_windows if os == "windows" else release.min_driver_linux
-    if driver and needed and _numbers(driver) < _numbers(needed):
-        return Support(False, Message("driver_too_old", {**params, "driver": driver, "needed": needed}))
+            return Support(False, Message("framework_no_windows_gpu", params), "os")
+    needed = release.min_driver_windows if os in (WINDOWS, WSL) else release.min_driver_linux
+    if driver and needed and is_older(driver, needed):
+        said = Message("driver_too_old", {**params, "driver": driver, "needed": needed.split(" ")[0]})
+        return Support(False, said, "os")
     capability = gpu.compute_capability.replace(".", "")
     state = str(release.support.get(f"sm_{capability}", "")).lower()
     if state.startswith(RUNS):
@@ -201,11 +303,6 @@ def _by_rule(gpu: Gpu, name: str, version: str, table: Sequence[FrameworkRelease
 
 def _matching(table: Sequence[FrameworkRelease], version: str) -> list[FrameworkRelease]:
     """Releases of a version (2.15 matches 2.15.1); without one all of them; the newest first."""
-    wanted = _numbers(version)
-    found = [r for r in table if _numbers(r.version)[: len(wanted)] == wanted]
-    return sorted(found, key=lambda r: _numbers(r.version), reverse=True)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    digits = version.strip().split(" ")[0].split("+")[0]
-    return tuple(int(part) for part in digits.split(".") if part.isdigit())
+    wanted = numbers_of(version)
+    found = [r for r in table if numbers_of(r.version)[: len(wanted)] == wanted]
+    return sorted(found, key=lambda r: numbers_of(r.version), reverse=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from app.core.gpu_table import GpuTable
-from app.core.support import engine_runs, runs, without_engine
+from app.core.reasons import simple_remedy
+from app.core.support import CLEAR, engine_runs, runs, stack, stacks, without_engine
 from tests.core.cards import BY_ID, card
 
 
@@ -121,3 +122,109 @@ def test_an_engine_needs_kernels_for_the_weight_format(capability: str, precisio
     assert engine_runs(card, "vllm", precision).runs is good
     table = GpuTable.from_gpus([card])
     assert bool(without_engine(table, "vllm", precision)[0]) is not good
+
+
+RTX_4090 = replace(BY_ID["rtx4090"], driver_min_linux="520.56.06", driver_min_windows="522.25")
+RX_7900 = card("rx7900xtx", vendor="AMD", architecture="RDNA 3", name="Radeon RX 7900 XTX")
+RX_6900 = card("rx6900xt", vendor="AMD", architecture="RDNA 2", name="Radeon RX 6900 XT")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "engine", "os", "code"),
+    [
+        (RTX_4090, "vllm", "windows", "engine_not_on_windows"),
+        (RTX_4090, "sglang", "windows", "engine_not_on_windows"),
+        (RTX_4090, "tensorrt-llm", "windows", "engine_not_on_windows"),
+        (RTX_4090, "vllm", "wsl2", None),
+        (RTX_4090, "vllm", "linux", None),
+        (RTX_4090, "vllm", "", None),
+        (RTX_4090, "pytorch", "windows", None),
+        (RTX_4090, "llama.cpp", "macos", "no_driver_on_macos"),
+        (RX_7900, "llama.cpp", "windows", None),
+        (RX_6900, "pytorch", "windows", "card_not_on_system"),
+        (MI300X, "pytorch", "windows", "card_not_on_system"),
+        (MI300X, "vllm", "wsl2", "card_not_on_system"),
+        (MI300X, "vllm", "linux", None),
+        (ASCEND, "pytorch", "windows", "card_not_on_system"),
+    ],
+)
+def test_a_stack_exists_only_under_some_systems(gpu, engine, os, code):
+    refused, notes = stack(gpu, engine, (), TABLE, os)
+    assert (refused.message.code if refused else None) == code
+    if refused:
+        assert (refused.code, notes) == ("os", ())
+
+
+def test_rocm_on_windows_is_pytorch_in_part():
+    refused, notes = stack(RX_7900, "transformers", (), TABLE, "windows")
+    assert refused is None
+    assert [m.code for m in notes] == ["rocm_in_part_on_windows"]
+
+
+@pytest.mark.parametrize(
+    ("driver", "os", "frameworks", "code"),
+    [
+        # "meets CUDA 11.x minimum, but too old for RTX 40"
+        ("450.80", "linux", ("tensorflow==2.13",), "driver_too_old_for_card"),
+        ("450.80", "", (), "driver_too_old_for_card"),
+        ("470.57", "linux", ("tensorflow==2.16",), "driver_too_old"),
+        ("520.56", "linux", ("tensorflow==2.13",), None),
+        ("521.00", "windows", (), "driver_too_old_for_card"),
+        ("521.00", "wsl2", (), "driver_too_old_for_card"),
+        ("521.00", "linux", (), None),
+        # Without a system either driver will do.
+        ("521.00", "", (), None),
+        ("535.104.05", "linux", ("pytorch", "tensorflow==2.16"), None),
+    ],
+)
+def test_a_driver_has_to_know_the_card_too(driver, os, frameworks, code):
+    refused, _ = stack(RTX_4090, "pytorch", frameworks, TABLE, os, driver)
+    assert (refused.message.code if refused else None) == code
+    if refused:
+        assert refused.code == "os"
+
+
+def test_a_card_without_a_recorded_driver_is_not_refused_but_marked():
+    refused, notes = stack(BY_ID["rtx3090"], "pytorch", (), TABLE, "linux", "450.80")
+    assert refused is None
+    assert "driver_of_card_unknown" in [m.code for m in notes]
+    assert stack(MI300X, "pytorch", (), TABLE, "linux", "450.80") == (None, ())
+
+
+def test_no_tensorflow_package_is_compiled_for_blackwell():
+    found = runs(RTX_5090, "tensorflow", TABLE)
+    assert (found.runs, found.message.code) == (True, "framework_no_release_compiled")
+    assert found.message.params["capability"] == "12.0"
+    # Said too when TensorFlow is the engine and nobody named it as a framework.
+    assert [m.code for m in stack(RTX_5090, "tensorflow", (), TABLE)[1]] == ["framework_no_release_compiled"]
+    assert stack(RTX_5090, "pytorch", (), TABLE)[1] == ()
+
+
+def test_tensorflow_without_a_version_falls_back_to_the_last_native_windows_release():
+    table = (*TABLE, Release("tensorflow", "2.10.0", {"sm_86": "native", "windows_native_gpu": "yes"}))
+    windows = tuple(
+        replace(r, support={**r.support, "windows_native_gpu": "no (WSL2)"})
+        if r.framework == "tensorflow" and r.version != "2.10.0"
+        else r
+        for r in table
+    )
+    found = runs(BY_ID["rtx3090"], "tensorflow", windows, os="windows")
+    assert (found.runs, found.message.code) == (True, "framework_needs_older_release")
+    assert found.message.params["version"] == "2.10.0"
+    assert not runs(BY_ID["rtx3090"], "tensorflow==2.13", windows, os="windows").runs
+
+
+@pytest.mark.parametrize(("os", "driver"), [("", ""), ("windows", ""), ("linux", "450.80")])
+def test_a_list_of_cards_gets_what_each_gets(os, driver):
+    cards = [RTX_4090, BY_ID["rtx4090"], BY_ID["v100-sxm2-16gb"], RTX_5090, RX_7900, MI300X, RTX_4090]
+    together = stacks(cards, "pytorch", (), TABLE, os, driver)
+    assert together == [stack(gpu, "pytorch", (), TABLE, os, driver) for gpu in cards]
+    assert CLEAR in together
+
+
+def test_the_remedy_for_an_old_driver_is_a_newer_one():
+    refused, _ = stack(RTX_4090, "pytorch", (), TABLE, "linux", "450.80")
+    remedy = simple_remedy("os", dict(refused.message.params))
+    assert (remedy.code, remedy.change) == ("change_driver", {"filters.driver": "520.56.06"})
+    other, _ = stack(RTX_4090, "vllm", (), TABLE, "windows")
+    assert simple_remedy("os", dict(other.message.params)).change == {"filters.os": "linux"}
