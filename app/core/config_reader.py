@@ -13,11 +13,31 @@ from app.core.readers.bounded import POINTER, Config, check_bounds
 from app.core.readers.decoders import DECODERS, llama_like
 from app.core.readers.hybrids import HYBRIDS
 from app.core.readers.images import IMAGES
+from app.core.readers.keys import in_words_of_file
 from app.core.readers.others import OTHERS
+from app.core.readers.towers import tower_count
 
 WHOLE = ("clip",)
 """Types whose text part is no language model of its own."""
 READERS = {**DECODERS, **HYBRIDS, **OTHERS, **IMAGES}
+NESTED_DEFAULTS: dict[str, dict[str, int]] = {
+    "llama": {
+        "hidden_size": 4096,
+        "intermediate_size": 11_008,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "vocab_size": 32_000,
+    },
+    "mistral": {
+        "hidden_size": 4096,
+        "intermediate_size": 14_336,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "vocab_size": 32_000,
+    },
+}
+"""What multimodal files leave to the defaults of their language model's class."""
 _QUANTIZATIONS = {
     "awq": "awq",
     "gptq": "gptq",
@@ -56,9 +76,11 @@ def read_config(
 
     Notes
     -----
-    Multimodal files: `text_config` (or `llm_config`, `language_config`) is read and the towers are left out
-    of the count unless `parameters` is given; the warning `vision_tower_not_counted` says so. An unknown
-    `model_type` with all needed dimensions is read as a Llama-like decoder with `unknown_model_type`.
+    Multimodal files: `text_config` (or `llm_config`, `language_config`) is read; the vision tower is counted
+    from `vision_config` where that states its dimensions. Where it does not, the tower is what `parameters`
+    leaves over, or, without them, left out with the warning `vision_tower_not_counted`; a tower of an unknown
+    type is counted as a plain one, with `vision_tower_estimated`. An unknown `model_type` with all needed
+    dimensions is read as a Llama-like decoder with `unknown_model_type`. Faults name the keys of the file.
     """
     if not isinstance(config, Mapping):
         raise InputFault.at(pointer, "not_an_object")
@@ -83,9 +105,15 @@ def read_config(
     if parameters is not None:
         fields["parameters"] = parameters
     fields = {key: value for key, value in fields.items() if key == "family" or not _unset(value)}
+    tower = _tower(outer, fields, warnings)
+    if tower and parameters is None and "parameters" not in fields:
+        fields["vision_tower_parameters"] = tower
     if warnings:
         fields["warnings"] = tuple(warnings)
-    model = architecture_from_fields(fields, pointer)
+    try:
+        model = architecture_from_fields(fields, pointer)
+    except InputFault as fault:
+        raise in_words_of_file(fault, pointer, inner) from fault
     if parameters is None and "parameters" in fields:
         # The reader counted layer by layer what no single set of dimensions says.
         model = replace(model, warnings=tuple(w for w in model.warnings if w != "parameters_differ"))
@@ -95,7 +123,11 @@ def read_config(
             parameters=model.parameters + extra_count,
             active_parameters=model.active_parameters + extra_count,
         )
-    if parameters is not None and "vision_tower_not_counted" in warnings:
+    if parameters is not None and tower:
+        model = architecture_from_fields(
+            {**fields, "vision_tower_parameters": min(tower, parameters)}, pointer
+        )
+    elif parameters is not None and "vision_tower_not_counted" in warnings:
         counted = architecture_from_fields(
             {k: v for k, v in fields.items() if k not in ("parameters", "warnings")}, pointer
         )
@@ -105,6 +137,30 @@ def read_config(
             {**fields, "vision_tower_parameters": tower, "warnings": kept}, pointer
         )
     return model
+
+
+def _tower(outer: Config, fields: Mapping[str, Any], warnings: list[str]) -> float:
+    """Parameters of the vision tower, 0 where none is counted; keeps the warnings true."""
+    if "vision_tower_not_counted" not in warnings:
+        return 0.0
+    holder, vision = _holder(outer)
+    found = tower_count(holder, vision, fields["hidden_size"]) if vision is not None else None
+    if found is None:
+        return 0.0
+    warnings.remove("vision_tower_not_counted")
+    count, known = found
+    if not known:
+        warnings.append("vision_tower_estimated")
+    if holder.has("audio_config"):
+        warnings.append("audio_tower_not_counted")
+    return count
+
+
+def _holder(outer: Config) -> tuple[Config, Config | None]:
+    """The object with the vision tower: the file itself, or the thinking part of a model that also speaks."""
+    thinker = outer.inner("thinker_config") if not outer.has("vision_config") else None
+    holder = thinker or outer
+    return holder, holder.inner("vision_config")
 
 
 def _unset(value: Any) -> bool:
@@ -117,7 +173,7 @@ def _text_part(outer: Config) -> tuple[Config, list[str]]:
         if part is None:
             continue
         nested, _ = _text_part(part)
-        merged = dict(nested.values)
+        merged = {**NESTED_DEFAULTS.get(nested.text("model_type"), {}), **nested.given()}
         if nested.values.get("tie_word_embeddings") is None and outer.has("tie_word_embeddings"):
             merged["tie_word_embeddings"] = outer.values["tie_word_embeddings"]
         towers = outer.has("vision_config", "vision_tower", "audio_config", "visual")

@@ -345,6 +345,12 @@ def _with_dimensions(model: ModelArchitecture, pointer: str, given: frozenset[st
     for name in ("full_attention_layers", "linear_attention_layers", "dense_layers", "expert_every"):
         if (getattr(model, name) or 0) > model.layers:
             raise InputFault.at(f"{pointer}/{name}", "out_of_range", low=0, high=model.layers)
+    if {"attention_heads", "kv_heads"} <= given:
+        groups = model.kv_heads if isinstance(model.kv_heads, tuple) else (model.kv_heads,)
+        uneven = next((k for k in groups if k and k <= heads and heads % k), 0)
+        if uneven:
+            params = {"kv_heads": uneven, "heads": heads}
+            raise InputFault.at(f"{pointer}/kv_heads", "kv_heads_do_not_divide", **params)
     highest = max(model.kv_heads) if isinstance(model.kv_heads, tuple) else model.kv_heads
     if highest > heads:
         raise InputFault.at(f"{pointer}/kv_heads", "out_of_range", low=1, high=heads)

@@ -98,9 +98,11 @@ def dimensions(family: str, parameters: float, active_parameters: float = 0.0) -
         middle = _between(below.intermediate, above.intermediate, t)
         near = below if t < 0.5 else above
     head = near.hidden // near.heads
-    hidden_size = max(head, round(hidden / head) * head)
+    # Query heads share the KV heads evenly, in real models and in kernels.
+    group = 1 if near.kv_heads == near.heads else near.kv_heads
+    hidden_size = max(1, round(hidden / (head * group))) * head * group
     heads = hidden_size // head
-    kv = heads if near.kv_heads == near.heads else min(near.kv_heads, heads)
+    kv = heads if group == 1 and near.kv_heads == near.heads else near.kv_heads
     return {
         "layers": max(1, round(layers)),
         "hidden_size": hidden_size,

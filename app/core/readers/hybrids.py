@@ -150,6 +150,8 @@ def mllama(config: Config, _kind: str) -> Fields:
     cross = len(config.items("cross_attention_layers"))
     if cross:
         found["cross_attention_layers"] = min(cross, found["layers"])
+        # Two norms and two gates in each of them, and eight more rows in the token table.
+        found["extra_parameters"] = cross * (2 * found["head_dim"] + 2) + 8 * found["hidden_size"]
     return found
 
 
