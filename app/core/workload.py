@@ -31,6 +31,8 @@ ENGINES: tuple[str, ...] = (
 )
 RESERVING_ENGINES = ("vllm", "sglang")
 """Engines that take a share of the card when they start, whatever the question needs."""
+SERVING_ENGINES = ("vllm", "sglang", "tensorrt-llm", "llama.cpp", "faster-whisper")
+"""Engines that only run models; a question that trains under one of them is computed with PyTorch."""
 MEMORY_FRACTION = 0.9
 SAMPLED_SEQUENCES = 256
 """max_num_seqs of an engine's profiling run."""
@@ -248,6 +250,9 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     if engine == "auto":
         engine = _default_engine(family, trains, fmt)
         default("engine", engine, "default_engine")
+    elif trains and engine in SERVING_ENGINES:
+        engine = "pytorch"
+        default("engine", engine, "engine_cannot_train")
     if not work.optimizer:
         if trains:
             default("optimizer", "momentum" if family == "vision" else "adamw", "default_optimizer")

@@ -1,4 +1,4 @@
-"""Which defaults a request used by saying nothing: they stand in the answer beside those of the core."""
+"""Which defaults a request used by saying nothing, and what it said for nothing: both stand in the answer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from app.core.applicability import ignored
 from app.core.estimates import Assumption
 from app.core.question import Economics, PriceRules, ShortlistQuestion
-from app.core.workload import TOKEN_FAMILIES, Workload
+from app.core.workload import TOKEN_FAMILIES, Workload, resolve
 
 
 def workload_defaults(data: object, workload: Workload) -> tuple[Assumption, ...]:
-    """Defaults of a workload that the core does not fill itself."""
+    """Defaults of a workload that the core does not fill itself, and stated fields that do nothing."""
     stated = _part(data, "workload")
     relevant: dict[str, Any] = {"task": workload.task, "batch_size": workload.batch_size}
     if workload.task in ("lora", "qlora"):
@@ -24,11 +25,26 @@ def workload_defaults(data: object, workload: Workload) -> tuple[Assumption, ...
     elif workload.model.family == "decoder":
         relevant["load"] = workload.load
     relevant["software"] = workload.software
-    return tuple(
+    defaults = (
         Assumption(name, value, f"default_{name}")
         for name, value in relevant.items()
         if stated.get(name) is None
     )
+    return (*defaults, *_ignored(stated, workload))
+
+
+def _ignored(stated: Mapping[str, Any], workload: Workload) -> tuple[Assumption, ...]:
+    """Stated fields that do nothing for the question, each with the reason."""
+    values: dict[str, Any] = {}
+    for name, value in stated.items():
+        if isinstance(value, Mapping):
+            values |= {f"{name}.{part}": inner for part, inner in value.items()}
+        else:
+            values[name] = value
+    # What is switched off does nothing anyway.
+    said = {name: value for name, value in values.items() if value is not None and value is not False}
+    resolved, _ = resolve(workload)
+    return tuple(Assumption(name, said[name], code) for name, code in ignored(said, resolved).items())
 
 
 def shortlist_defaults(data: object, question: ShortlistQuestion) -> tuple[Assumption, ...]:
@@ -44,6 +60,8 @@ def shortlist_defaults(data: object, question: ShortlistQuestion) -> tuple[Assum
     ]
     if _part(data, "filters").get("conditions") is None:
         used.append(Assumption("filters.conditions", question.filters.conditions, "default_conditions"))
+    if question.work is not None and question.workload.model.family == "speech":
+        used.append(Assumption("work.unit", question.work.unit, "work_hours_of_audio"))
     for part, values in (("price_rules", question.price_rules), ("economics", question.economics)):
         stated = _part(data, part)
         used.extend(

@@ -139,3 +139,13 @@ def test_resolving_twice_changes_nothing() -> None:
     twice, notes = resolve(once)
     assert twice is once
     assert notes == ()
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm", "llama.cpp", "faster-whisper"])
+def test_an_engine_that_only_serves_trains_nothing(engine: str) -> None:
+    asked = Workload(LLAMA_3_1_8B, task="training", engine=engine, sequence_length=512.0)
+    work, notes = resolve(asked)
+    assert work.engine == "pytorch"
+    assert [(n.value, n.why) for n in notes if n.field == "engine"] == [("pytorch", "engine_cannot_train")]
+    kept, _ = resolve(Workload(LLAMA_3_1_8B, engine=engine))
+    assert kept.engine == engine
