@@ -101,7 +101,12 @@ def _remedy(
     before: units per second of the question as asked, all cards; None where rates are unknown.
     usual_ratio: speed after over before where the card does not say.
     """
-    params = {"cards": plan.cards, **{k.rsplit(".", 1)[-1]: v for k, v in change.items()}}
+    params: dict[str, Any] = {
+        "cards": plan.cards,
+        **{k.rsplit(".", 1)[-1]: v for k, v in change.items()},
+    }
+    if code == "combined":
+        params["changes"] = _parts(change, plan)
     after = _speed(work, plan, gpu) if before else None
     return Remedy(
         code=code,
@@ -111,6 +116,34 @@ def _remedy(
         fit=fit(work, plan, gpu),
         speed_ratio=after / before if after and before else usual_ratio,
     )
+
+
+_PART_CODES = {
+    "workload.attention": "flash_attention",
+    "workload.logits": "chunked_logits",
+    "workload.recipe": "mixed_precision",
+    "workload.gradient_checkpointing": "gradient_checkpointing",
+    "workload.optimizer": "optimizer_8bit",
+    "count": "more_cards",
+}
+
+
+def _parts(change: Mapping[str, Any], plan: Parallelism) -> list[Message]:
+    """The single changes of a combined one, in the order of their cost, each as its own sentence says it."""
+    parts = [
+        Message(f"remedy_{code}", {"cards": plan.cards})
+        for name, code in _PART_CODES.items()
+        if name in change
+    ]
+    task, precision = change.get("workload.task"), change.get("workload.precision")
+    if "workload.kv_precision" in change:
+        kept = "kv_q8_0" if change["workload.kv_precision"] == "q8_0" else "kv_fp8"
+        parts.insert(0, Message(f"remedy_{kept}", {}))
+    if task:
+        parts.append(Message(f"remedy_{task}", {}))
+    elif precision and "workload.recipe" not in change:
+        parts.append(Message("remedy_quantized_weights", {"precision": precision}))
+    return parts
 
 
 def _speed(work: Workload, plan: Parallelism, gpu: Gpu) -> float | None:

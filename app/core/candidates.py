@@ -114,6 +114,13 @@ def hours_limit(question: ShortlistQuestion) -> float:
 
 def power_w(table: GpuTable) -> Floats:
     """TDP of one card; where it is unknown the middle of the catalogue's, which the option flags."""
+    return _powers.get((table,), None, lambda: _power_w(table))
+
+
+_powers: Kept[Floats] = Kept()
+
+
+def _power_w(table: GpuTable) -> Floats:
     known = table.tdp_w[~np.isnan(table.tdp_w)]
     middle = float(np.median(known)) if known.size else UNKNOWN_TDP_W
     return np.where(np.isnan(table.tdp_w), middle, table.tdp_w)
@@ -151,8 +158,7 @@ def _stages(
         stop("count", (np.asarray(best.counts) > filters.max_count)[np.newaxis, :, np.newaxis])
     # A card of unknown rate or bandwidth has no speed: it is no candidate under any objective.
     stop("precision", ~np.isfinite(best.speed)[..., np.newaxis])
-    for row, (name, _) in cards.stage.items():
-        stage[row] = STAGES.index(name)
+    stage[cards.stages[:, 0]] = cards.stages[:, 1, np.newaxis, np.newaxis]
     return stage
 
 

@@ -23,6 +23,7 @@ UNIT_NAMES: Mapping[str, tuple[str, float]] = {
     "realtime_factor": ("hour_of_audio", SECONDS_PER_HOUR),
 }
 """What a cost per unit is of, and how many units of the speed it holds."""
+SPEECH_UNIT = "realtime_factor"
 WORK_UNITS_OF_SPEED: Mapping[str, tuple[str, ...]] = {
     "tokens_per_s": ("tokens",),
     "samples_per_s": ("samples",),
@@ -161,19 +162,25 @@ def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float 
     Errors
     ------
     InputFault at `/work/unit`, code `work_unit_does_not_match`, where the unit cannot be turned into a time.
+
+    Notes
+    -----
+    `hours` are hours of running; of a speech model they are hours of audio, run at its speed.
     """
     speed = np.asarray(speed_per_s, dtype=np.float64)
-    if work.unit == "hours":
+    if work.unit == "hours" and speed_unit != SPEECH_UNIT:
         return np.full_like(speed, work.amount)
     amount = work.amount
-    if work.unit not in WORK_UNITS_OF_SPEED[speed_unit]:
+    if speed_unit == SPEECH_UNIT and work.unit == "hours":
+        amount *= SECONDS_PER_HOUR
+    elif work.unit not in WORK_UNITS_OF_SPEED[speed_unit]:
         if speed_unit == "tokens_per_s" and work.unit == "samples" and samples:
             amount *= samples
         elif speed_unit == "samples_per_s" and work.unit == "tokens" and samples:
             amount /= samples
         else:
-            allowed = [*WORK_UNITS_OF_SPEED[speed_unit], "hours"]
-            raise InputFault.at("/work/unit", "work_unit_does_not_match", unit=work.unit, allowed=allowed)
+            units = [*WORK_UNITS_OF_SPEED[speed_unit], "hours"]
+            raise InputFault.at("/work/unit", "work_unit_does_not_match", unit=work.unit, units=units)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(amount / (speed * SECONDS_PER_HOUR), dtype=np.float64)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from app.core.estimates import Message
 from app.core.gpu import Gpu
-from app.core.gpu_table import Flags, GpuTable
+from app.core.gpu_table import Flags, GpuTable, Index
 from app.core.kept import Kept
 from app.core.question import Filters
-from app.core.support import FrameworkRelease, engine_runs, runs, without_engine
+from app.core.support import FrameworkRelease, engine_runs, stacks, without_engine
 
 
 class Availability(Protocol):
@@ -36,7 +37,7 @@ Available = Mapping[tuple[str, str], Sequence[Availability]]
 """(gpu id, region) -> statements, the newest first. A card without any is not restricted."""
 
 RESTRICTED = ("licence_required", "not_permitted", "restricted", "banned")
-CONDITIONAL = ("case_by_case", "conditional", "disputed", "discontinued")
+CONDITIONAL = ("case_by_case", "conditional", "disputed", "discontinued", "discouraged", "reported_stop")
 
 STAGES = (
     "vendor",
@@ -65,6 +66,12 @@ class CardFilter:
     flags: Mapping[int, tuple[Message, ...]]
     """Reservations of cards that pass."""
 
+    @cached_property
+    def stages(self) -> Index:
+        """(rejected, 2) row, and index into STAGES."""
+        pairs = [(row, STAGES.index(name)) for row, (name, _) in self.stage.items()]
+        return np.array(pairs, dtype=np.intp).reshape(-1, 2)
+
 
 def filter_cards(
     gpus: Sequence[Gpu],
@@ -89,11 +96,28 @@ def filter_cards(
     -------
     Rejections and reservations by row.
     """
-    alone = _alone.get(
+    # No figure of the question enters but through `blocked`: kept for the next question of the same filters.
+    return _found.get(
         (table, gpus, releases, availability),
-        (replace(filters, conditions=(), gpus=()), precision, engine),
-        lambda: _filter_alone(gpus, table, filters, precision, engine, releases, availability),
+        (replace(filters, conditions=(), gpus=()), precision, engine, blocked.tobytes()),
+        lambda: _filter_cards(gpus, table, filters, blocked, precision, engine, releases, availability),
     )
+
+
+_found: Kept[CardFilter] = Kept()
+
+
+def _filter_cards(
+    gpus: Sequence[Gpu],
+    table: GpuTable,
+    filters: Filters,
+    blocked: Flags,
+    precision: str,
+    engine: str,
+    releases: Sequence[FrameworkRelease],
+    availability: Available,
+) -> CardFilter:
+    alone = _filter_alone(gpus, table, filters, precision, engine, releases, availability)
     stage = dict(alone.stage)
     unrated = np.isnan(table.rate("fp32_tflops")) & np.isnan(table.rate("fp16_tflops"))
     unknown = (unrated | np.isnan(table.bandwidth_gb_s)).tolist()
@@ -102,9 +126,6 @@ def filter_cards(
             code = "rejected_rate_unknown" if unknown[row] else "rejected_precision"
             stage[row] = ("precision", Message(code, {"gpu": gpus[row].name, "precision": precision}))
     return CardFilter(stage, alone.flags)
-
-
-_alone: Kept[CardFilter] = Kept()
 
 
 def _filter_alone(
@@ -116,12 +137,13 @@ def _filter_alone(
     releases: Sequence[FrameworkRelease],
     availability: Available,
 ) -> CardFilter:
-    """The filters that no figure of the question enters: kept for the next question of the same filters."""
+    """The filters that the precision's rates do not enter."""
     stage: dict[int, tuple[str, Message]] = {}
     flags: dict[int, list[Message]] = {}
     vendors = {v.lower() for v in filters.vendors}
     need_ecc, need_mig, need_nvlink = (n in filters.needs for n in ("ecc", "mig", "nvlink"))
     no_engine = without_engine(table, engine, precision).tolist()
+    stacked = stacks(gpus, engine, filters.frameworks, releases, filters.os, filters.driver)
     for i, gpu in enumerate(gpus):
         if vendors and gpu.vendor.lower() not in vendors:
             stage[i] = ("vendor", Message("rejected_vendor", {"vendor": gpu.vendor}))
@@ -131,17 +153,16 @@ def _filter_alone(
             if region:
                 stage[i] = ("region", Message("rejected_region", {"gpu": gpu.name, "region": region}))
                 continue
-        if filters.frameworks:
-            found = _framework(gpu, filters, releases)
-            if isinstance(found, tuple):
-                stage[i] = found
-                continue
-            if found:
-                flags[i] = found
         if no_engine[i]:
             said = engine_runs(gpu, engine, precision).message
             stage[i] = ("framework", said or Message("framework_unknown", {"framework": engine}))
             continue
+        refused, notes = stacked[i]
+        if refused is not None and refused.message is not None:
+            stage[i] = (refused.code, refused.message)
+            continue
+        if notes:
+            flags[i] = list(notes)
         missing = (
             "ecc"
             if need_ecc and not table.ecc[i]
@@ -175,17 +196,3 @@ def availability_flag(gpu: Gpu, region: str, availability: Available) -> Message
     newest = known[0]
     params = {"region": region, "status": newest.status, "since": newest.from_on, "statement": newest.text}
     return Message("availability_remark", params)
-
-
-def _framework(
-    gpu: Gpu, filters: Filters, releases: Sequence[FrameworkRelease]
-) -> tuple[str, Message] | list[Message]:
-    notes = []
-    for wanted in filters.frameworks:
-        found = runs(gpu, wanted, releases, filters.os, filters.driver)
-        if not found.runs and found.message is not None:
-            on_os = found.message.code in ("framework_no_windows_gpu", "driver_too_old")
-            return ("os" if on_os else "framework", found.message)
-        if found.message is not None:
-            notes.append(found.message)
-    return notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import ComputeRate, Flags, Floats, GpuTable, Index, compute_rate
-from app.core.memory import estimate as estimate_memory
+from app.core.memory.estimator import Draft, draft
 from app.core.plan import CARDS_PER_HOST, legal_plans
 from app.core.speed import SpeedGrid, speed_grid
 from app.core.workload import Parallelism, Workload
@@ -27,8 +27,10 @@ class Grid:
     plans: tuple[Parallelism, ...]
     cards: Index
     """(plans,) cards that each plan occupies."""
-    memory: tuple[MemoryEstimate, ...]
-    """(plans,) need per card, once for all cards."""
+    drafts: tuple[Draft, ...]
+    """(plans,) need per card, once for all cards; the parts are written only for the plans shown."""
+    expected_gib: Floats
+    """(plans,)."""
     speed: SpeedGrid
     level: npt.NDArray[np.int8]
     """(cards, plans) index into VERDICTS."""
@@ -36,6 +38,18 @@ class Grid:
     """(cards, plans) usable - used - expected."""
     rate: ComputeRate
     """(cards,)."""
+
+    def memory(self, plan: int) -> MemoryEstimate:
+        """The need of a plan with its parts; one object for all cards that ask."""
+        return self.drafts[plan].estimate
+
+    def columns(self, counts: Sequence[int]) -> Iterator[tuple[int, slice]]:
+        """The plans of each count that has any; they stand side by side."""
+        cards = self.cards.tolist()
+        for count in counts:
+            if count in cards:
+                first = cards.index(count)
+                yield count, slice(first, first + cards.count(count))
 
 
 @dataclass(frozen=True)
@@ -71,16 +85,17 @@ def build_grid(
     The grid; plans in the order of the counts.
     """
     plans = tuple(p for n in counts for p in legal_plans(work, n, max_cards_per_host))
-    memory = tuple(estimate_memory(work, p) for p in plans)
-    expected = np.array([float(m.per_gpu_gib.expected) for m in memory])
-    high = np.array([float(m.per_gpu_gib.high) for m in memory])
+    drafts = tuple(draft(work, p) for p in plans)
+    expected = np.array([d.expected_gib for d in drafts], dtype=np.float64)
+    high = np.array([d.high_gib for d in drafts], dtype=np.float64)
     room = (table.usable_gib - work.used_gib)[:, np.newaxis]
     margin = room - expected
     level = ((margin >= 0).astype(np.int8) + (high <= room)).astype(np.int8)
     return Grid(
         plans=plans,
         cards=np.array([p.cards for p in plans], dtype=np.intp),
-        memory=memory,
+        drafts=drafts,
+        expected_gib=expected,
         speed=speed_grid(work, plans, table, gpus, benchmarks),
         level=level,
         margin_gib=margin,
@@ -102,22 +117,20 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     relative = known / np.where(top > 0, top, 1.0)
     # A level apart, speed decides only among plans of one verdict; of equals the first, simplest plan is
     # taken. Where nothing fits, the plan that misses least.
-    room = np.nan_to_num(grid.margin_gib, nan=-1e9)
+    room = np.where(np.isnan(grid.margin_gib), -1e9, grid.margin_gib)
     score = np.where(grid.level > 0, grid.level * 10.0 + relative, room * 1e-9)
-    picks = []
-    for count in counts:
-        columns = np.flatnonzero(grid.cards == count)
-        if columns.size:
-            picks.append(columns[np.argmax(score[:, columns], axis=1)])
+    present, picks = [], []
+    for count, columns in grid.columns(counts):
+        present.append(count)
+        picks.append(columns.start + np.argmax(score[:, columns], axis=1))
     plan = np.stack(picks, axis=1)
     flops = np.broadcast_to(np.asarray(grid.speed.terms.flops_per_unit, dtype=np.float64), speed.shape)
 
     def taken(values: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
         return np.take_along_axis(values, plan, axis=1)
 
-    present = tuple(n for n in counts if np.any(grid.cards == n))
     return Best(
-        counts=present,
+        counts=tuple(present),
         plan=plan,
         level=np.asarray(taken(grid.level), dtype=np.int8),
         speed=np.asarray(taken(speed), dtype=np.float64),

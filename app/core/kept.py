@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -12,11 +11,11 @@ SIZE = 64
 
 
 class Kept(Generic[T]):
-    """The most recent results, found again by the identity of some objects and an equal key."""
+    """The newest results, found again by the identity of some objects and an equal key."""
 
     def __init__(self, size: int = SIZE) -> None:
         self._size = size
-        self._results: OrderedDict[Hashable, tuple[tuple[object, ...], T]] = OrderedDict()
+        self._results: dict[Hashable, tuple[tuple[object, ...], T]] = {}
         self._lock = threading.Lock()
 
     def get(self, objects: tuple[object, ...], key: Hashable, compute: Callable[[], T]) -> T:
@@ -31,15 +30,14 @@ class Kept(Generic[T]):
         -------
         What `compute` gives for them; two threads may compute it at the same time.
         """
-        place = (tuple(map(id, objects)), key)
-        with self._lock:
-            found = self._results.get(place)
-            if found is not None:
-                self._results.move_to_end(place)
-                return found[1]
+        place = (*map(id, objects), key)
+        # Reading takes no lock: an answer asks hundreds of times, and one look-up in a dict is atomic.
+        found = self._results.get(place)
+        if found is not None:
+            return found[1]
         result = compute()
         with self._lock:
             self._results[place] = (objects, result)
             while len(self._results) > self._size:
-                self._results.popitem(last=False)
+                del self._results[next(iter(self._results))]
         return result

@@ -34,6 +34,11 @@ class Standing:
     on_front: bool
 
 
+def option_label(count: int, name: str, condition: str) -> str:
+    """How sentences name an option: 2 × GeForce RTX 4090 (used)."""
+    return f"{count} × {name} ({condition})"
+
+
 def reasons(
     objective: str, own: Standing, first: Standing, runner_up: Standing | None
 ) -> tuple[Message, ...]:
@@ -84,12 +89,22 @@ def option_flags(
         flags.append(Message("price_ageing", {"observed_on": price.observed_on, "age_days": price.age_days}))
     if price.converted:
         flags.append(Message("price_converted", {"currency": price.currency, "rate": price.rate}))
+    if price.stated_amount is not None:
+        stated = {"stated": price.stated_amount, "currency": price.currency, "tax": price.stated_tax}
+        percent = {"tax_percent": 100.0 * (price.tax_rate or 0.0)}
+        flags.append(Message("price_put_on_tax_basis", {**stated, **percent}))
+        if price.tax_rate_assumed:
+            flags.append(Message("price_tax_rate_assumed", percent))
+    elif price.kind == "quote" and price.tax == "unknown":
+        flags.append(Message("price_of_unknown_tax", {"gpu": gpu.name}))
     if price.kind == "launch":
         flags.append(Message("price_is_launch_price", {"observed_on": price.observed_on}))
     if price.variant_assumed:
         flags.append(Message("price_variant_assumed", {"gpu": gpu.name}))
     if price.per == "server-8":
         flags.append(Message("price_is_of_server", {"amount_cny": price.amount_cny}))
+    elif is_module(gpu):
+        flags.append(Message("module_needs_board", {"form_factor": gpu.form_factor}))
     if price.condition == "modded":
         flags.append(Message("modded_without_warranty", {"gpu": gpu.name}))
     if gpu.tdp_w is None:
@@ -107,7 +122,15 @@ def option_flags(
     return tuple(flags)
 
 
-LASTING_CODES = frozenset({"vendor", "region", "framework", "os", "feature", "unpriced"})
+_MODULES = ("SXM", "OAM", "superchip", "socket", "mezzanine", "server board")
+
+
+def is_module(gpu: Gpu) -> bool:
+    """Whether a part runs only on a base board in a server made for it, and cannot be plugged into a host."""
+    return any(word in gpu.form_factor for word in _MODULES)
+
+
+LASTING_CODES = frozenset({"vendor", "region", "framework", "os", "feature", "precision", "unpriced"})
 """Rejections that no figure of the question enters: a card gets the same sentence from many questions."""
 
 
@@ -141,6 +164,9 @@ def simple_remedy(code: str, params: dict[str, Any]) -> Remedy | None:
     if code == "framework" and params.get("engine") == "vllm":
         change = {"workload.engine": "llama.cpp"}
         return Remedy("change_engine", Message("remedy_change_engine", {**params, "to": "llama.cpp"}), change)
+    if code == "os" and "needed" in params:
+        change = {"filters.driver": params["needed"]}
+        return Remedy("change_driver", Message("remedy_driver", {"driver": params["needed"]}), change)
     if code == "unpriced":
         name, value = f"price_overrides.{params.get('gpu_id', '')}", None
     elif code in _CHANGES:

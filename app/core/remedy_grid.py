@@ -1,4 +1,4 @@
-"""For cards rejected for memory: the cheapest single change that makes the question fit."""
+"""For cards rejected for memory: the cheapest change, or few changes together, that make the question fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.core.workload import TOKEN_FAMILIES, Workload
 def memory_remedies(
     work: Workload, grid: Grid, plans: Mapping[int, int], usable_gib: Floats
 ) -> dict[int, Remedy]:
-    """One remedy per card that can be helped by one change.
+    """One remedy per card: a single change where one is enough, else several together.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def memory_remedies(
     found: dict[int, Remedy] = {}
     for plan in sorted(set(plans.values())):
         waiting = [row for row, own in plans.items() if own == plan]
-        for code, fields in _changes(work):
+        for code, fields, parts in _steps(work):
             if not waiting:
                 break
             memory = estimate(replace(work, **fields), grid.plans[plan])
@@ -44,11 +44,33 @@ def memory_remedies(
                     continue
                 change = {f"workload.{name}": value for name, value in fields.items()}
                 params = {"cards": grid.plans[plan].cards, **fields}
+                if parts:
+                    params["changes"] = parts
                 fit = Fit(verdict, usable, margin)
                 found[row] = Remedy(code, Message(f"remedy_{code}", params), change, memory, fit)
                 helped.append(row)
             waiting = [row for row in waiting if row not in helped]
     return found
+
+
+def _steps(work: Workload) -> Iterator[tuple[str, dict[str, Any], list[Message]]]:
+    """Every single change, then the cheapest two together, three, and so on: each with what it is made of."""
+    singles = list(_changes(work))
+    for code, fields in singles:
+        yield code, fields, []
+    together: dict[str, Any] = {}
+    parts: dict[str, Message] = {}
+    for code, fields in singles:
+        # A later change takes the place of an earlier one of its kind: AWQ of FP8, QLoRA of LoRA.
+        kind = "lora" if code == "qlora" else code
+        if kind == "lora":
+            parts.pop("optimizer_8bit", None)
+            together.pop("optimizer", None)
+        parts.pop(kind, None)
+        together |= fields
+        parts[kind] = Message(f"remedy_{code}", fields)
+        if len(parts) > 1:
+            yield "combined", dict(together), list(parts.values())
 
 
 def _changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.core.cost import LOAD
 from app.core.formulas import Formula, Reference, register
-from app.core.gpu_table import Floats, Index
+from app.core.gpu_table import Floats
 from app.core.memory import estimate as estimate_memory
 from app.core.objectives import objective_score
 from app.core.options import Flip, Robustness
 from app.core.question import HOST_SHARE, Economics
 
 if TYPE_CHECKING:
-    from app.core.shortlist import Ranking
+    from app.core.shortlist import Cell, Ranking
 
 DRAWS = 2000
 RIVALS = 12
@@ -41,6 +41,8 @@ KEPT_DRAWS = 48
 CONTEXT_FACTOR = 64.0
 """Longest context that is tried, over the present one."""
 CONTEXT_POINTS = 25
+CONTEXT_STEPS: Floats = np.geomspace(1.0, CONTEXT_FACTOR, CONTEXT_POINTS)
+"""Contexts that are tried, over the present one."""
 
 register(
     Formula(
@@ -100,51 +102,69 @@ class Field:
         utilisation: Floats | float | None = None,
         months: Floats | float | None = None,
     ) -> Floats:
-        """Score with inputs scaled or replaced; axes beyond the options broadcast in front."""
-        e = self.economics
-        span = e.months if months is None else months
-        share = e.utilisation if utilisation is None else utilisation
-        if self.hours is None:
-            busy = np.asarray(span * e.hours_per_month * share)
-        else:
-            busy = self.hours / speed * (1.0 if self.trains else span)
-        energy = self.power_w * LOAD * e.pue / 1000.0 * busy * e.electricity_cny_per_kwh * electricity
+        """Score with inputs scaled or replaced; draws stand behind the options of `with_draws_behind`."""
         purchase = self.price_cny * price
-        total = purchase * (1.0 - e.residual + self.host_share) + self.host_cny + energy
+        total = purchase
+        if self.objective == "total_cost":
+            e = self.economics
+            span = e.months if months is None else months
+            share = e.utilisation if utilisation is None else utilisation
+            # What does not differ between options is multiplied first: over draws each further step is dear.
+            kwh_cny = e.electricity_cny_per_kwh * electricity
+            if self.hours is None:
+                energy = self.power_w * (LOAD * e.pue / 1000.0) * (span * e.hours_per_month * share * kwh_cny)
+            else:
+                busy = self.hours / speed * (1.0 if self.trains else span)
+                energy = self.power_w * (LOAD * e.pue / 1000.0) * kwh_cny * busy
+            total = self.price_cny * (1.0 - e.residual + self.host_share) * price + self.host_cny + energy
         rate = self.speed * speed
         return objective_score(
             self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
         )
 
+    @cached_property
+    def now(self) -> Floats:
+        """Score with all inputs as they are."""
+        return np.broadcast_to(self.score(), self.price_cny.shape)
 
-def robustness(ranking: Ranking, shown: Index, seed: int = 0, draws: int = DRAWS) -> tuple[Robustness, ...]:
+    def with_draws_behind(self) -> Field:
+        """The same options as a column (options, 1), so that the draws of each lie side by side in memory."""
+        columns = {
+            name: getattr(self, name)[:, np.newaxis]
+            for name in ("price_cny", "host_cny", "host_share", "power_w", "speed", "flops_per_unit")
+        }
+        return replace(self, **columns, hours=None if self.hours is None else self.hours[:, np.newaxis])
+
+
+def robustness(
+    ranking: Ranking, cells: list[Cell], shown: int, seed: int = 0, draws: int = DRAWS
+) -> tuple[Robustness, ...]:
     """Robustness of the options shown.
 
     Parameters
     ----------
-    ranking: the arrays of the answer. shown: flat positions, best first. seed: of the draws. draws: how many.
+    ranking: the arrays of the answer. cells: options that take part, best first. shown: how many of them are
+    shown. seed: of the draws. draws: how many.
 
     Returns
     -------
     One entry per option shown. The first states its break-evens against the others, the others the price of
     their own at which they would be first.
     """
-    if not len(shown):
+    if not shown:
         return ()
-    rivals = ranking.order[: max(RIVALS, len(shown))]
-    cells = [ranking.cell(int(f)) for f in rivals]
     field = _field(ranking, cells)
-    labels = [_label(ranking, cell) for cell in cells]
+    labels = [ranking.label(cell) for cell in cells]
     shares = _shares(ranking, field, cells, seed, draws)
     factors = _price_factors_to_lead(field)
     first = _first_flips(ranking, field, labels, cells, factors)
     found = [Robustness(float(shares[0]), draws, seed, first)]
-    for i in range(1, len(shown)):
+    for i in range(1, shown):
         found.append(Robustness(float(shares[i]), draws, seed, _own_price(field, i, labels, factors)))
     return tuple(found)
 
 
-def _field(ranking: Ranking, cells: list[tuple[int, int, int]]) -> Field:
+def _field(ranking: Ranking, cells: list[Cell]) -> Field:
     candidates, best = ranking.candidates, ranking.best
     row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
     hours = candidates.hours
@@ -165,28 +185,28 @@ def _field(ranking: Ranking, cells: list[tuple[int, int, int]]) -> Field:
     )
 
 
-def _shares(
-    ranking: Ranking, field: Field, cells: list[tuple[int, int, int]], seed: int, draws: int
-) -> Floats:
+def _shares(ranking: Ranking, field: Field, cells: list[Cell], seed: int, draws: int) -> Floats:
     groups: dict[tuple[int, int], int] = {}
     card_of: dict[int, int] = {}
     price_group = [groups.setdefault((r, k), len(groups)) for r, _, k in cells]
     speed_group = [card_of.setdefault(r, len(card_of)) for r, _, _ in cells]
     spread = np.array([_price_spread(ranking, cell) for cell in cells])
-    speeds, plan = ranking.grid.speed, ranking.best.plan
-    width = speeds.widths([(r, int(plan[r, n])) for r, n, _ in cells])
     drawn = field.objective in ("speed", "tflops_per_yuan") or field.hours is not None
     normal = standard_normals(seed, draws, len(groups), len(card_of) if drawn else 0)
-    price = np.exp(_scaled(normal[0], spread, price_group))[:, price_group]
+    price = np.exp(_scaled(normal[0], spread, price_group))[price_group]
     speed: Floats | float = 1.0
     if drawn:
-        speed = np.exp(_scaled(normal[1], width, speed_group))[:, speed_group]
+        plan = ranking.best.plan
+        width = ranking.grid.speed.widths([(r, int(plan[r, n])) for r, n, _ in cells])
+        speed = np.exp(_scaled(normal[1], width, speed_group))[speed_group]
     electricity = 1.0 + normal[2] * ELECTRICITY_SPREAD / P90
     share = field.economics.utilisation + normal[3] * UTILISATION_SPREAD / P90
-    scores = field.score(price, speed, np.maximum(electricity, 0.0), np.clip(share, 0.01, 1.0))
-    scores = np.broadcast_to(scores, (draws, len(cells)))
+    scores = field.with_draws_behind().score(
+        price, speed, np.maximum(electricity, 0.0), np.clip(share, 0.01, 1.0)
+    )
+    scores = np.broadcast_to(scores, (len(cells), draws))
     # Of equal scores the option that ranks higher stays ahead: argmin takes the first.
-    winners = np.argmin(scores, axis=1)
+    winners = np.argmin(scores, axis=0)
     return np.asarray(np.bincount(winners, minlength=len(cells)) / draws, dtype=np.float64)
 
 
@@ -200,25 +220,25 @@ def standard_normals(seed: int, draws: int, prices: int, speeds: int) -> tuple[F
 
     Returns
     -------
-    (draws, prices), (draws, speeds), and (draws, 1) for electricity and for utilisation; not to be changed.
+    (prices, draws), (speeds, draws), and (1, draws) for electricity and for utilisation; not to be changed.
     """
     generator = np.random.default_rng(seed)
     found = []
     for size in (prices, speeds, 1, 1):
-        values = generator.standard_normal((draws, size))
+        values = np.ascontiguousarray(generator.standard_normal((draws, size)).T)
         values.setflags(write=False)
         found.append(values)
     return tuple(found)
 
 
 def _scaled(normal: Floats, widths: Floats, group: list[int]) -> Floats:
-    """Draws (draws, groups), each of the 80 % half-width of its group."""
-    scale = np.empty(normal.shape[1])
+    """Draws (groups, draws), each of the 80 % half-width of its group."""
+    scale = np.empty(len(normal))
     scale[group] = widths / P90
-    return normal * scale
+    return np.asarray(normal * scale[:, np.newaxis], dtype=np.float64)
 
 
-def _price_spread(ranking: Ranking, cell: tuple[int, int, int]) -> float:
+def _price_spread(ranking: Ranking, cell: Cell) -> float:
     """ln half-width of the 80 % interval of a price."""
     price = ranking.prices.choice(*cell)
     if price.kind in ("override", "quote"):
@@ -234,12 +254,11 @@ def _first_flips(
     ranking: Ranking,
     field: Field,
     labels: list[str],
-    cells: list[tuple[int, int, int]],
+    cells: list[Cell],
     factors: Floats,
 ) -> tuple[Flip, ...]:
     e = field.economics
     size = len(labels)
-    own = np.ones(size)
     card_price = float(field.price_cny[0]) / ranking.best.counts[cells[0][1]]
     same = np.array([(r, k) == (cells[0][0], cells[0][2]) for r, _, k in cells])
     flips = []
@@ -256,12 +275,12 @@ def _first_flips(
         if field.objective == "tflops_per_yuan":
             flips.append(_ratio_flip(field, card_price, same, labels))
         else:
-            flip("price", card_price, (field.score(np.where(same, 0.0, 1.0)), field.score(own)), card_price)
+            flip("price", card_price, (field.score(np.where(same, 0.0, 1.0)), field.now), card_price)
     if size > 1 and field.objective in ("total_cost", "purchase", "tflops_per_yuan"):
         flips.append(_rival_flip(ranking, field, labels, cells, factors))
     if field.objective == "total_cost":
         zero = field.score(electricity=0.0)
-        flip("electricity", e.electricity_cny_per_kwh, (zero, field.score()), e.electricity_cny_per_kwh)
+        flip("electricity", e.electricity_cny_per_kwh, (zero, field.now), e.electricity_cny_per_kwh)
         if field.hours is None:
             ends = (field.score(utilisation=0.0), field.score(utilisation=1.0))
             flip("utilisation", e.utilisation, ends, 1.0)
@@ -292,7 +311,7 @@ def _ratio_flip(
     field: Field, card_price: float, same: np.ndarray[tuple[int], np.dtype[np.bool_]], labels: list[str]
 ) -> Flip:
     """Own price at which another card gives as many TFLOPS per yuan."""
-    score = -field.score()
+    score = -field.now
     others = np.flatnonzero(~same)
     if not others.size:
         return Flip("price", card_price, None, None)
@@ -305,7 +324,7 @@ def _rival_flip(
     ranking: Ranking,
     field: Field,
     labels: list[str],
-    cells: list[tuple[int, int, int]],
+    cells: list[Cell],
     factors: Floats,
 ) -> Flip:
     """Price per card of the next option of another card at which it becomes first."""
@@ -322,7 +341,7 @@ def _rival_flip(
 
 def _price_factors_to_lead(field: Field) -> Floats:
     """Factor on its own price at which each option scores as the first does; NaN where no price does it."""
-    now = np.broadcast_to(field.score(), field.price_cny.shape)
+    now = field.now
     if field.objective == "tflops_per_yuan":
         return np.asarray(now / now[0])
     if field.objective not in ("total_cost", "purchase"):
@@ -340,13 +359,13 @@ def _own_price(field: Field, option: int, labels: list[str], factors: Floats) ->
     return (Flip("price", now, now * factor, factor - 1.0, labels[option]),)
 
 
-def _context_flip(ranking: Ranking, labels: list[str], cells: list[tuple[int, int, int]]) -> Flip | None:
+def _context_flip(ranking: Ranking, labels: list[str], cells: list[Cell]) -> Flip | None:
     """Shortest context, within 64 times the present, at which the plan of the first option no longer fits."""
     work = ranking.question.workload
     if work.model.family != "decoder" or work.sequence_length is None:
         return None
     now = float(np.max(work.sequence_length))
-    lengths = now * np.geomspace(1.0, CONTEXT_FACTOR, CONTEXT_POINTS)
+    lengths = now * CONTEXT_STEPS
     row, n, _ = cells[0]
     room = float(ranking.table.usable_gib[row]) - work.used_gib
     plan = ranking.grid.plans[int(ranking.best.plan[row, n])]
@@ -362,10 +381,3 @@ def _context_flip(ranking: Ranking, labels: list[str], cells: list[tuple[int, in
     margins = [ranking.best.margin_gib[r, m] for r, m, _ in cells]
     other = next((j for j in range(1, len(cells)) if margins[j] > margins[0]), None)
     return Flip("context", now, at, (at - now) / now, labels[other] if other is not None else "")
-
-
-def _label(ranking: Ranking, cell: tuple[int, int, int]) -> str:
-    row, n, k = cell
-    condition = ranking.prices.conditions[k]
-    name = f"{ranking.best.counts[n]} × {ranking.gpus[row].name}"
-    return name if condition == "new" else f"{name} ({condition})"

@@ -12,27 +12,36 @@ from app.core.cost import UNIT_NAMES
 from app.core.estimates import Assumption, Message
 from app.core.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
 from app.core.gpu import Benchmark, Gpu
-from app.core.gpu_table import GpuTable, Index
+from app.core.gpu_table import Floats, GpuTable, Index
 from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid
 from app.core.guidance import guidance
 from app.core.kept import Kept
 from app.core.memory import estimate as estimate_memory
 from app.core.memory.estimator import reserved_on
-from app.core.options import Cost, Fit, Metrics, Option, Rejected, Shortlist
+from app.core.options import Cost, Fit, Metrics, Option, Rejected, Remedy, Robustness, Shortlist
 from app.core.pareto import front
 from app.core.plan import counts_to_try
 from app.core.pricing import PriceGrid, Prices, price_grid
 from app.core.question import ShortlistQuestion
-from app.core.reasons import LASTING_CODES, Standing, option_flags, reasons, simple_remedy
+from app.core.reasons import (
+    LASTING_CODES,
+    Standing,
+    option_flags,
+    option_label,
+    reasons,
+    simple_remedy,
+)
 from app.core.remedy_grid import memory_remedies
-from app.core.robustness import robustness
+from app.core.robustness import RIVALS, robustness
 from app.core.speed import speed_assumptions
-from app.core.speed.terms import cell_of
 from app.core.support import FrameworkRelease
 from app.core.units import YUAN_PER_KILO
 from app.core.workload import Parallelism, resolve
 
-KEPT_REJECTIONS = 2048
+KEPT_REJECTIONS = 4096
+KEPT_PRICE_GRIDS = 32
+Cell = tuple[int, int, int]
+"""Positions of card, count and condition."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +62,15 @@ class Ranking:
     order: Index
     """Flat positions (card, count, condition) of the options that pass, best first."""
 
-    def cell(self, flat: int) -> tuple[int, int, int]:
-        """Card, count and condition of a flat position."""
-        row, count, condition = np.unravel_index(flat, self.candidates.score.shape)
-        return int(row), int(count), int(condition)
+    def cells(self, flats: Index) -> list[Cell]:
+        """Card, count and condition of flat positions."""
+        axes = np.unravel_index(flats, self.candidates.score.shape)
+        return list(zip(*(axis.tolist() for axis in axes), strict=True))
+
+    def label(self, cell: Cell) -> str:
+        """Count, name and condition of an option: a price without its condition could be either."""
+        row, n, k = cell
+        return option_label(self.best.counts[n], self.gpus[row].name, self.prices.conditions[k])
 
 
 def rank(
@@ -123,10 +137,27 @@ def evaluate_grid(
         gpus, table, question.filters, blocked, work.precision, work.engine, support, availability
     )
     best = best_plans(grid, counts)
-    priced = price_grid(question, gpus, best.counts, prices, server_prices)
+    priced = _priced(question, gpus, best.counts, prices, server_prices)
     candidates = evaluate(question, table, best, priced, cards, grid.speed.terms.unit)
     found = order(candidates, best, name_order(gpus))
     return Ranking(question, gpus, table, grid, best, priced, cards, candidates, availability, notes, found)
+
+
+_price_grids: Kept[PriceGrid] = Kept(KEPT_PRICE_GRIDS)
+
+
+def _priced(
+    question: ShortlistQuestion, gpus: Sequence[Gpu], counts: tuple[int, ...], prices: Prices, servers: Prices
+) -> PriceGrid:
+    """As `price_grid`; nothing of the workload enters, so questions in one frame share it."""
+    if question.price_overrides or question.filters.gpus:
+        # The asker's own prices and choice of cards are objects that no other question brings.
+        return price_grid(question, gpus, counts, prices, servers)
+    return _price_grids.get(
+        (gpus, prices, servers),
+        (question.filters.conditions, counts, question.economics.host_cny_per_gpu),
+        lambda: price_grid(question, gpus, counts, prices, servers),
+    )
 
 
 def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
@@ -140,17 +171,26 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     speed = np.broadcast_to(candidates.speed, shape).ravel()[ranking.order]
     on_front = front(total, speed)
     pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
-    cells = [ranking.cell(int(f)) for f in shown]
-    ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in cells])
-    firm = robustness(ranking, shown, seed)
-    standings = [_standing(ranking, int(f), i + 1, i + 1 in pareto) for i, f in enumerate(shown)]
-    options = []
-    for i, flat in enumerate(shown):
-        option = _option(ranking, int(flat), i + 1)
-        why = reasons(
-            question.objective, standings[i], standings[0], standings[1] if len(standings) > 1 else None
+    rivals = ranking.cells(ranking.order[: max(RIVALS, len(shown))])
+    ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in rivals])
+    firm = robustness(ranking, rivals, len(shown), seed)
+    cells = rivals[: len(shown)]
+    costs = _costs(ranking, shown)
+    standings = [
+        _standing(ranking, cell, i + 1, costs[i].total_cny, i + 1 in pareto) for i, cell in enumerate(cells)
+    ]
+    runner_up = standings[1] if len(standings) > 1 else None
+    options = [
+        _option(
+            ranking,
+            cell,
+            i + 1,
+            costs[i],
+            reasons(question.objective, standings[i], standings[0], runner_up),
+            firm[i],
         )
-        options.append(replace(option, reasons=why, robustness=firm[i]))
+        for i, cell in enumerate(cells)
+    ]
     return Shortlist(
         options=tuple(options),
         rejected=tuple(_rejections(ranking)),
@@ -178,8 +218,10 @@ def _only(
     return small, table.take(index), [gpus[i] for i in rows]
 
 
-def _option(ranking: Ranking, flat: int, place: int) -> Option:
-    row, n, k = ranking.cell(flat)
+def _option(
+    ranking: Ranking, cell: Cell, place: int, cost: Cost, why: tuple[Message, ...], firm: Robustness
+) -> Option:
+    row, n, k = cell
     question, grid, best = ranking.question, ranking.grid, ranking.best
     gpu = ranking.gpus[row]
     count = best.counts[n]
@@ -204,37 +246,47 @@ def _option(ranking: Ranking, flat: int, place: int) -> Option:
         condition=ranking.prices.conditions[k],
         plan=grid.plans[plan],
         fit=fit,
-        memory=reserved_on(grid.memory[plan], question.workload, gpu),
+        memory=reserved_on(grid.memory(plan), question.workload, gpu),
         speed=grid.speed.estimate(row, plan),
         price=price,
-        cost=_cost(ranking, row, n, k),
+        cost=cost,
         metrics=_metrics(ranking, row, n, k),
-        reasons=(),
+        reasons=why,
         flags=(*ranking.cards.flags.get(row, ()), *flags),
+        robustness=firm,
     )
 
 
-def _cost(ranking: Ranking, row: int, n: int, k: int) -> Cost:
+def _costs(ranking: Ranking, shown: Index) -> list[Cost]:
+    """Money of the options shown, each part taken out of its array once for all of them."""
     candidates = ranking.candidates
     costs = candidates.costs
+    shape = candidates.score.shape
 
-    def at(name: str) -> float:
-        return cell_of(getattr(costs, name), row, n, k)
+    def at(values: Floats) -> list[float]:
+        # Parts may be the same for all counts or conditions.
+        found: list[float] = np.broadcast_to(values, shape).ravel()[shown].tolist()
+        return found
 
-    hours = candidates.hours
-    return Cost(
-        purchase_cny=at("purchase_cny"),
-        host_cny=at("host_cny"),
-        energy_cny=at("energy_cny"),
-        residual_cny=at("residual_cny"),
-        total_cny=at("total_cny"),
-        per_hour_cny=at("per_hour_cny"),
-        per_unit_cny=at("per_unit_cny"),
-        per_unit=UNIT_NAMES[ranking.grid.speed.terms.unit][0],
-        energy_kwh=at("energy_kwh"),
-        months=ranking.question.economics.months,
-        work_hours=None if hours is None else float(hours[row, n, 0]),
+    hours = [None] * len(shown) if candidates.hours is None else at(candidates.hours)
+    unit = UNIT_NAMES[ranking.grid.speed.terms.unit][0]
+    months = ranking.question.economics.months
+    parts = zip(
+        at(costs.purchase_cny),
+        at(costs.host_cny),
+        at(costs.energy_cny),
+        at(costs.residual_cny),
+        at(costs.total_cny),
+        at(costs.per_hour_cny),
+        at(costs.per_unit_cny),
+        at(costs.energy_kwh),
+        hours,
+        strict=True,
     )
+    return [
+        Cost(bought, host, energy, residual, total, hourly, each, unit, kwh, months, spent)
+        for bought, host, energy, residual, total, hourly, each, kwh, spent in parts
+    ]
 
 
 def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
@@ -263,25 +315,17 @@ def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
     )
 
 
-def _standing(ranking: Ranking, flat: int, place: int, on_front: bool) -> Standing:
-    row, n, k = ranking.cell(flat)
+def _standing(ranking: Ranking, cell: Cell, place: int, total_cny: float, on_front: bool) -> Standing:
+    row, n, k = cell
     return Standing(
         rank=place,
-        label=label(ranking, flat),
+        label=ranking.label(cell),
         value=float(ranking.candidates.score[row, n, k]),
-        total_cny=cell_of(ranking.candidates.costs.total_cny, row, n, k),
+        total_cny=total_cny,
         speed=float(ranking.best.speed[row, n]),
         speed_unit=ranking.grid.speed.terms.unit,
         on_front=on_front,
     )
-
-
-def label(ranking: Ranking, flat: int) -> str:
-    """Count and name of the card of an option, with its condition where others are offered too."""
-    row, n, k = ranking.cell(flat)
-    name = f"{ranking.best.counts[n]} × {ranking.gpus[row].name}"
-    condition = ranking.prices.conditions[k]
-    return name if condition == "new" else f"{name} ({condition})"
 
 
 def _rejections(ranking: Ranking) -> list[Rejected]:
@@ -303,26 +347,30 @@ def _rejections(ranking: Ranking) -> list[Rejected]:
         {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
         ranking.table.usable_gib,
     )
-    found = []
-    for (r, n, k), code, amount in zip(cells, codes, outlays, strict=True):
-        rejected = _rejection(ranking, r, n, k, code, amount)
-        found.append(replace(rejected, remedy=remedies[r]) if r in remedies else rejected)
-    return found
+    return [
+        _rejection(ranking, cell, code, amount, remedies.get(cell[0]))
+        for cell, code, amount in zip(cells, codes, outlays, strict=True)
+    ]
 
 
 _lasting: Kept[Rejected] = Kept(KEPT_REJECTIONS)
 
 
-def _rejection(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: float) -> Rejected:
+def _rejection(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
     """As `_rejected`; one and the same object for as long as the filters of the card say the same."""
-    if code not in LASTING_CODES:
-        return _rejected(ranking, row, n, k, code, outlay)
-    said = ranking.cards.stage.get(row, (code, None))[1]
-    key = (ranking.best.counts[n], code, ranking.question.workload.engine)
-    return _lasting.get((ranking.gpus[row], said), key, lambda: _rejected(ranking, row, n, k, code, outlay))
+    said = ranking.cards.stage.get(cell[0])
+    if code not in LASTING_CODES or (said is None and code != "unpriced"):
+        return _rejected(ranking, cell, code, outlay, remedy)
+    work = ranking.question.workload
+    return _lasting.get(
+        (ranking.gpus[cell[0]], None if said is None else said[1]),
+        (ranking.best.counts[cell[1]], code, work.engine, work.precision),
+        lambda: _rejected(ranking, cell, code, outlay, remedy),
+    )
 
 
-def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: float) -> Rejected:
+def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
+    row, n, k = cell
     question, gpu = ranking.question, ranking.gpus[row]
     count = ranking.best.counts[n]
     params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
@@ -332,6 +380,8 @@ def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: flo
         message = ranking.cards.stage[row][1]
         if code == "framework" and message.code == "framework_lacks_capability":
             params["engine"] = question.workload.engine
+        if code == "os" and "needed" in message.params:
+            params["needed"] = message.params["needed"]
         if code == "precision" and ranking.grid.rate.lacks_type[row]:
             params |= {"to": "fp16", "precision": question.workload.precision}
     elif code == "precision":
@@ -344,7 +394,7 @@ def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: flo
             message = Message("rejected_memory_unknown", params)
         else:
             shortfall = -margin
-            need = float(ranking.grid.memory[int(ranking.best.plan[row, n])].per_gpu_gib.expected)
+            need = float(ranking.grid.expected_gib[int(ranking.best.plan[row, n])])
             params |= {
                 "need_gib": need,
                 "usable_gib": float(ranking.table.usable_gib[row]),
@@ -373,21 +423,20 @@ def _rejected(ranking: Ranking, row: int, n: int, k: int, code: str, outlay: flo
         code=code,
         message=message or Message(f"rejected_{code}", params),
         shortfall_gib=shortfall,
-        remedy=simple_remedy(code, params),
+        remedy=remedy or simple_remedy(code, params),
     )
 
 
 def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:
     work = ranking.question.workload
     single = ranking.grid.plans.index(Parallelism()) if Parallelism() in ranking.grid.plans else None
-    memory = (
-        ranking.grid.memory[single]
-        if single is not None
-        else estimate_memory(replace(work, parallelism=None), Parallelism())
-    )
+    if single is None:
+        alone = replace(work, parallelism=None)
+        need = float(estimate_memory(alone, Parallelism()).per_gpu_gib.expected)
+    else:
+        need = float(ranking.grid.expected_gib[single])
     hours = None
     if ranking.candidates.hours is not None and len(shown):
-        row, n, _ = ranking.cell(int(shown[0]))
+        row, n, _ = ranking.cells(shown[:1])[0]
         hours = float(ranking.candidates.hours[row, n, 0])
-    need = float(memory.per_gpu_gib.expected)
     return guidance(ranking.question.questions, work, ranking.question.economics, need, hours)

@@ -27,9 +27,11 @@ from app.core.support import engine_runs
 from app.core.workload import Parallelism, Workload, resolve
 from app.services import payload
 from app.services.cache import AnswerCache, canonical
+from app.services.measured import measurements
 from app.services.money import dollars_beside
 from app.services.payload import Payload
 from app.services.prepared import availability, prepared
+from app.services.renting import renting
 from app.services.requests import (
     FitRequest,
     ShortlistRequest,
@@ -134,7 +136,7 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
         "count": request.count,
         "label": payload.label(request.gpu, request.count),
         "plan": payload.plan(plan),
-        "speed": payload.speed(estimate),
+        "speed": payload.speed(estimate) | {"measurements": measurements(estimate.sources, snapshot)},
         "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
         "warnings": _warnings(work.model.warnings),
         "as_of": request.as_of.isoformat(),
@@ -184,10 +186,19 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot) -> Payload:
     body = payload.shortlist(result)
     for option in body["options"]:
         option["fit"] |= _usable(option["gpu"]["id"], snapshot)
+        option["speed"]["measurements"] = measurements(option["speed"]["sources"], snapshot)
+        option["rental"] = renting(
+            option,
+            question.workload.trains,
+            question.economics,
+            snapshot,
+            as_of,
+            question.price_rules.max_age_days,
+        )
     body["assumptions"] = payload.assumptions((*request.defaults, *result.assumptions))
     work, _ = resolve(question.workload)
     body["warnings"] = _warnings(work.model.warnings)
-    body["question"] = echo(request)
+    body["question"] = echo(request, work)
     body["as_of"] = as_of.isoformat()
     body["versions"] = payload.versions(snapshot.version)
     return body
@@ -203,10 +214,9 @@ def _refuse_stale(request: ShortlistRequest, result: Shortlist) -> None:
         raise StalePrice(Message("stale_price_needed", params), [g.id for g in stale])
 
 
-def echo(request: ShortlistRequest) -> Payload:
-    """The question as it was understood: what was sent, and the frame that was used."""
+def echo(request: ShortlistRequest, work: Workload) -> Payload:
+    """The question as it was understood: what was sent, and the frame that was used; `work` is resolved."""
     question = request.question
-    work, _ = resolve(question.workload)
     model = work.model
     body = dict(payload.plain(request.echo))
     body["workload"] = {

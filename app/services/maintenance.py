@@ -18,6 +18,7 @@ from app.catalog.faults import SeedFault
 from app.catalog.problems import DatabaseProblem
 from app.catalog.seed import SeedReport, load_seed
 from app.catalog.snapshot import Snapshot
+from app.catalog.version_check import VersionCheck
 from app.services.store import CatalogStore
 
 __all__ = [
@@ -101,12 +102,10 @@ def prepare(url: str, auto_seed: bool) -> None:
         if auto_seed and is_empty(engine):
             upgrade(engine)
         check_revision(engine)
-        try:
-            CatalogStore(engine).snapshot()
-        except DatabaseProblem as problem:
-            # Migrating alone leaves tables without data.
-            if problem.kind != "unseeded" or not auto_seed:
-                raise
+        # Migrating alone leaves tables without data. The catalogue itself is read once, by the server.
+        if VersionCheck(engine).digest() is None:
+            if not auto_seed:
+                raise DatabaseProblem.unseeded()
             load_seed(engine)
 
 

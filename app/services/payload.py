@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any
@@ -27,44 +27,51 @@ from app.core.options import (
 from app.core.reasons import LASTING_CODES
 from app.core.shortlist import KEPT_REJECTIONS
 from app.core.workload import Parallelism
+from app.services.card_names import short_card_name
 from app.services.figures import SIGNIFICANT_DIGITS
 
 Payload = dict[str, Any]
+
+KEPT_PRICES = 1024
 
 INTERVALS = {"memory": "5th, 50th and 95th percentile", "speed": "10th, 50th and 90th percentile"}
 
 
 _AS_THEY_ARE = frozenset({str, bool, int, type(None)})
+WHOLE_LIMIT = 2.0**53
+"""From here on a float says nothing about the digit of the units."""
+_SIGNIFICANT = f"%.{SIGNIFICANT_DIGITS}g"
 
 
 def number(value: Any) -> float | int | None:
     """A plain JSON number to nine significant digits; whole numbers stay whole, unknown stays null."""
-    if value is None or type(value) is int:
-        return value
-    figure = float(value)
-    if figure.is_integer() and abs(figure) < 2**53:
+    if type(value) is not float:
+        if value is None or type(value) is int:
+            return value
+        value = float(value)
+    if value.is_integer() and -WHOLE_LIMIT < value < WHOLE_LIMIT:
         # Parameter counts and yuan are whole: no digit of theirs is false precision.
-        return int(figure)
-    # Through the text: an answer has some six hundred figures, and this takes half the time of `round`.
-    return float(f"{figure:.{SIGNIFICANT_DIGITS}g}") if math.isfinite(figure) else None
+        return int(value)
+    # Through the text: an answer has a thousand figures, and this takes a third of the time of `round`.
+    return float(_SIGNIFICANT % value) if math.isfinite(value) else None
 
 
 def plain(value: Any) -> Any:
     """Parameters of a message or a detail as JSON: arrays and tuples as lists, floats rounded."""
     kind = type(value)
     # Exact types first: nearly everything is one of these.
-    if kind is str or kind is bool or kind is int or value is None:
-        return value
     if kind is float:
         return number(value)
+    if kind in _AS_THEY_ARE:
+        return value
     if kind is dict:
         return {k: v if type(v) in _AS_THEY_ARE else plain(v) for k, v in value.items()}
+    if kind is Interval:
+        return interval(value)
     if kind is tuple or kind is list:
         return [v if type(v) in _AS_THEY_ARE else plain(v) for v in value]
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, Interval):
-        return interval(value)
     if isinstance(value, Message):
         return message(value)
     if isinstance(value, Source):
@@ -122,6 +129,9 @@ def memory(estimate: MemoryEstimate) -> Payload:
     }
 
 
+Writer = Callable[[MemoryEstimate], Payload]
+
+
 def fit(value: Fit) -> Payload:
     """The verdict, and what would just fit."""
     return {
@@ -176,8 +186,15 @@ def source(value: Source | None) -> Payload | None:
     return None if value is None else {"id": value.id, "url": value.url, "title": value.title}
 
 
+_prices: Kept[Payload] = Kept(KEPT_PRICES)
+
+
 def price(value: PriceChoice) -> Payload:
-    """The price that counts, and how it was chosen."""
+    """The price that counts, and how it was chosen; shared by answers, not to be changed."""
+    return _prices.get((value,), None, lambda: _price(value))
+
+
+def _price(value: PriceChoice) -> Payload:
     return {
         "amount": number(value.amount),
         "currency": value.currency,
@@ -204,6 +221,10 @@ def price(value: PriceChoice) -> Payload:
         "rate_old": value.rate_old,
         "note": value.note,
         "observation_ids": list(value.observation_ids),
+        "stated_amount": number(value.stated_amount),
+        "stated_tax": value.stated_tax,
+        "tax_rate": number(value.tax_rate),
+        "tax_rate_assumed": value.tax_rate_assumed,
     }
 
 
@@ -234,8 +255,9 @@ def metrics(value: Metrics) -> Payload:
     return {k: v if isinstance(v, str) else number(v) for k, v in body.items()}
 
 
+@lru_cache(maxsize=256)
 def plan(value: Parallelism) -> Payload:
-    """The parallel plan."""
+    """The parallel plan; shared by answers, not to be changed."""
     return fields_of(value)
 
 
@@ -260,16 +282,7 @@ def robustness(value: Robustness) -> Payload:
 
 def gpu_label(gpu: Gpu) -> str:
     """The short name of a card, without the vendor's series word: RTX 4090, not GeForce RTX 4090."""
-    return _short_name(gpu.name, gpu.vendor)
-
-
-@lru_cache(maxsize=4096)
-def _short_name(name: str, vendor: str) -> str:
-    for word in (vendor, "GeForce", "Radeon"):
-        shorter = name.removeprefix(word).strip()
-        if shorter and not (word == "Radeon" and not shorter.startswith(("RX", "PRO", "AI"))):
-            name = shorter
-    return name
+    return short_card_name(gpu.name)
 
 
 def label(gpu: Gpu, count: int) -> str:
@@ -277,8 +290,8 @@ def label(gpu: Gpu, count: int) -> str:
     return f"{count} × {gpu_label(gpu)}"
 
 
-def option(value: Option, need: Payload | None = None) -> Payload:
-    """One way to buy, with its evidence; `need` is its memory where it is written already."""
+def option(value: Option, write: Writer = memory) -> Payload:
+    """One way to buy, with its evidence; `write` is how its memory is written."""
     return {
         "rank": value.rank,
         "label": label(value.gpu, value.count),
@@ -287,7 +300,7 @@ def option(value: Option, need: Payload | None = None) -> Payload:
         "condition": value.condition,
         "plan": plan(value.plan),
         "fit": fit(value.fit),
-        "memory": need or memory(value.memory),
+        "memory": write(value.memory),
         "speed": speed(value.speed),
         "price": price(value.price),
         "cost": cost(value.cost),
@@ -298,14 +311,11 @@ def option(value: Option, need: Payload | None = None) -> Payload:
     }
 
 
-def remedy(value: Remedy) -> Payload:
-    """One change that makes it fit, with its own estimate."""
-    said = message(value.message)
-    if value.code == "combined":
-        said["params"]["changes"] = [f"{k.rsplit('.', 1)[-1]} = {v}" for k, v in plain(value.change).items()]
-    body: Payload = {"code": value.code, "text": said, "change": plain(value.change)}
+def remedy(value: Remedy, write: Writer = memory) -> Payload:
+    """One change that makes it fit, with its own estimate; `write` is how its memory is written."""
+    body: Payload = {"code": value.code, "text": message(value.message), "change": plain(value.change)}
     if value.memory is not None:
-        body["memory"] = memory(value.memory)
+        body["memory"] = write(value.memory)
     if value.fit is not None:
         body["fit"] = fit(value.fit)
     if value.speed_ratio is not None:
@@ -316,14 +326,14 @@ def remedy(value: Remedy) -> Payload:
 _rejections: Kept[Payload] = Kept(KEPT_REJECTIONS)
 
 
-def rejected(value: Rejected) -> Payload:
+def rejected(value: Rejected, write: Writer = memory) -> Payload:
     """A card that is not on the list, why, and what would change it; shared by answers, not to be changed."""
     if value.code in LASTING_CODES:
-        return _rejections.get((value,), None, lambda: _rejected(value))
-    return _rejected(value)
+        return _rejections.get((value,), None, lambda: _rejected(value, write))
+    return _rejected(value, write)
 
 
-def _rejected(value: Rejected) -> Payload:
+def _rejected(value: Rejected, write: Writer) -> Payload:
     gpu = value.gpu
     body: Payload = {
         "gpu": {"id": gpu.id, "name": gpu.name, "vendor": gpu.vendor},
@@ -335,18 +345,24 @@ def _rejected(value: Rejected) -> Payload:
     if value.shortfall_gib is not None:
         body["shortfall_gib"] = number(value.shortfall_gib)
     if value.remedy is not None:
-        body["remedy"] = remedy(value.remedy)
+        body["remedy"] = remedy(value.remedy, write)
     return body
 
 
 def shortlist(value: Shortlist) -> Payload:
     """The ranked answer, without the question it answers."""
-    # Options under the same plan share one estimate: written once.
-    needs = {id(o.memory): o.memory for o in value.options}
-    written = {key: memory(estimate) for key, estimate in needs.items()}
+    # Options under the same plan share one estimate, and so do cards with the same remedy: written once.
+    written: dict[int, Payload] = {}
+
+    def once(estimate: MemoryEstimate) -> Payload:
+        key = id(estimate)
+        if key not in written:
+            written[key] = memory(estimate)
+        return written[key]
+
     return {
-        "options": [option(o, written[id(o.memory)]) for o in value.options],
-        "rejected": [rejected(r) for r in value.rejected],
+        "options": [option(o, once) for o in value.options],
+        "rejected": [rejected(r, once) for r in value.rejected],
         "pareto": [{"rank": rank} for rank in value.pareto],
         "feasible": value.feasible,
         "assumptions": assumptions(value.assumptions),

@@ -6,11 +6,10 @@ from threading import Lock
 
 from sqlalchemy import Engine
 
-from app.catalog.db import reading
 from app.catalog.problems import DatabaseProblem
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot
-from app.catalog.versions import latest
+from app.catalog.version_check import VersionCheck
 
 
 class CatalogStore:
@@ -18,6 +17,7 @@ class CatalogStore:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._version = VersionCheck(engine)
         self._lock = Lock()
         self._snapshot: Snapshot | None = None
 
@@ -28,16 +28,15 @@ class CatalogStore:
         ------
         DatabaseProblem when the database cannot be read or nothing has been seeded.
         """
-        with reading(self.engine) as connection:
-            version = latest(connection)
-        if version is None:
+        digest = self._version.digest()
+        if digest is None:
             raise DatabaseProblem.unseeded()
         kept = self._snapshot
-        if kept is not None and kept.digest == version.digest:
+        if kept is not None and kept.digest == digest:
             return kept
         # One thread reads; the others wait for its result and do not read it a second time.
         with self._lock:
             kept = self._snapshot
-            if kept is None or kept.digest != version.digest:
+            if kept is None or kept.digest != digest:
                 kept = self._snapshot = load_snapshot(self.engine)
             return kept

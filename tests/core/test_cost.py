@@ -68,8 +68,17 @@ def test_hours_of_a_work():
     assert float(work_hours(Work(40, "hours"), 1000.0, "tokens_per_s")) == 40
     # 1000 samples of 3600 tokens at 1000 tokens/s: one hour.
     assert float(work_hours(Work(1000, "samples"), 1000.0, "tokens_per_s", 3600)) == pytest.approx(1.0)
-    with pytest.raises(InputFault, match="work_unit_does_not_match"):
+    with pytest.raises(InputFault, match="work_unit_does_not_match") as caught:
         work_hours(Work(10, "images"), 1000.0, "tokens_per_s")
+    assert caught.value.errors[0].params == {"unit": "images", "units": ["tokens", "hours"]}
+
+
+def test_hours_of_a_speech_model_are_hours_of_audio():
+    # 1,000 hours of audio at 50 times real time: 20 hours of running.
+    assert float(work_hours(Work(1000, "hours"), 50.0, "realtime_factor")) == pytest.approx(20.0)
+    with pytest.raises(InputFault, match="work_unit_does_not_match") as caught:
+        work_hours(Work(10, "tokens"), 50.0, "realtime_factor")
+    assert caught.value.errors[0].params["units"] == ["hours"]
 
 
 def test_buying_pays_back_without_counting_depreciation_twice():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from app.core.estimates import Interval, MemoryEstimate
 from app.core.gpu import Gpu
 from app.core.memory import encoders, generation, inference, training, vision
-from app.core.memory.terms import Reserve, Term, assemble
+from app.core.memory.terms import Reserve, Term, assemble, sums
+from app.core.units import Number
 from app.core.workload import MEMORY_FRACTION, RESERVING_ENGINES, Parallelism, Workload, resolve
 
 ASSUMED_DIMENSIONS_WIDTH = 0.12
@@ -47,9 +49,36 @@ def estimate(work: Workload, plan: Parallelism | None = None, gpu: Gpu | None = 
     work, notes = resolve(work)
     plan = plan or work.parallelism or ONE_CARD
     found, reserve = _terms(work, plan)
-    widen = ASSUMED_DIMENSIONS_WIDTH if work.model.dimensions_assumed else 0.0
-    answer = assemble(found, reserve, notes, widen)
+    answer = assemble(found, reserve, notes, _widen(work))
     return answer if gpu is None else reserved_on(answer, work, gpu)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The need of one plan, of which the parts are written out when somebody looks at them."""
+
+    terms: list[Term]
+    reserve: Reserve
+    widen: float
+    expected_gib: Number
+    high_gib: Number
+
+    @cached_property
+    def estimate(self) -> MemoryEstimate:
+        """As `estimate` of the same question and plan."""
+        return assemble(self.terms, self.reserve, (), self.widen)
+
+
+def draft(work: Workload, plan: Parallelism) -> Draft:
+    """As `estimate` of a resolved question, for plans of which most are never shown."""
+    terms, reserve = _terms(work, plan)
+    widen = _widen(work)
+    found = sums(terms, widen)
+    return Draft(terms, reserve, widen, found.expected, found.high)
+
+
+def _widen(work: Workload) -> float:
+    return ASSUMED_DIMENSIONS_WIDTH if work.model.dimensions_assumed else 0.0
 
 
 def reserved_on(answer: MemoryEstimate, work: Workload, gpu: Gpu) -> MemoryEstimate:

@@ -33,6 +33,41 @@ class Reserve(NamedTuple):
 NO_RESERVE = Reserve()
 
 
+class Sums(NamedTuple):
+    """Terms added up, GiB; `held`, `under` and `over` by scope, each without the scopes inside it."""
+
+    parts: dict[str, Number]
+    expected: Number
+    held: list[Number]
+    under: list[Number]
+    over: list[Number]
+    low: Number
+    high: Number
+    margin: Number
+
+
+def sums(terms: list[Term], widen: float = 0.0) -> Sums:
+    """Add terms up: parts of one name are merged and sum to `expected` exactly; see `assemble`."""
+    parts: dict[str, Number] = {}
+    # One sum, distance below and distance above for each scope; scopes nest, so they add up at the end.
+    held: list[Number] = [0.0, 0.0, 0.0]
+    under: list[Number] = [0.0, 0.0, 0.0]
+    over: list[Number] = [0.0, 0.0, 0.0]
+    for part, size, _, _, below, above, scope in terms:
+        gib = size / GIB
+        held[scope] = held[scope] + gib
+        under[scope] = under[scope] + gib * below
+        over[scope] = over[scope] + gib * above
+        parts[part] = parts[part] + gib if part in parts else gib
+    expected: Number = 0.0
+    for gib in parts.values():
+        expected = expected + gib
+    margin = widen * expected
+    low = expected - (under[ALLOCATED] + under[RESERVED]) - under[PROCESS] - margin
+    high = expected + (over[ALLOCATED] + over[RESERVED]) + over[PROCESS] + margin
+    return Sums(parts, expected, held, under, over, low, high, margin)
+
+
 def assemble(
     terms: list[Term],
     reserve: Reserve = NO_RESERVE,
@@ -56,38 +91,19 @@ def assemble(
     -----
     The distances of the terms add linearly: the errors of one framework go the same way in all of them.
     """
-    sizes: dict[str, Number] = {}
+    parts, expected, held, under, over, low, high, margin = sums(terms, widen)
     sources: dict[str, tuple[Basis, str]] = {}
-    # One sum, distance below and distance above for each scope; scopes nest, so they add up at the end.
-    held: list[Number] = [0.0, 0.0, 0.0]
-    under: list[Number] = [0.0, 0.0, 0.0]
-    over: list[Number] = [0.0, 0.0, 0.0]
-    for part, size, basis, formula, below, above, scope in terms:
-        gib = size / GIB
-        held[scope] = held[scope] + gib
-        under[scope] = under[scope] + gib * below
-        over[scope] = over[scope] + gib * above
-        if part in sizes:
-            sizes[part] = sizes[part] + gib
-        else:
-            sizes[part] = gib
-            sources[part] = (basis, formula)
-    parts = tuple([MemoryPart(name, gib, *sources[name]) for name, gib in sizes.items()])
-    expected: Number = 0.0
-    for gib in sizes.values():
-        expected = expected + gib
+    for term in terms:
+        sources.setdefault(term.part, (term.basis, term.formula))
     allocated = held[ALLOCATED]
     reserved = allocated + held[RESERVED]
     below_reserved = under[ALLOCATED] + under[RESERVED]
     above_reserved = over[ALLOCATED] + over[RESERVED]
-    margin = widen * expected
-    low = expected - below_reserved - under[PROCESS] - margin
-    high = expected + above_reserved + over[PROCESS] + margin
     return MemoryEstimate(
         Interval(low, expected, high),
         Interval(allocated - under[ALLOCATED] - margin, allocated, allocated + over[ALLOCATED] + margin),
         Interval(reserved - below_reserved - margin, reserved, reserved + above_reserved + margin),
-        parts,
+        tuple([MemoryPart(name, gib, *sources[name]) for name, gib in parts.items()]),
         reserve.kv_reserved / GIB,
         reserve.kv_bytes_per_token,
         assumptions,
