@@ -22,6 +22,7 @@ from app.middleware.head import HeadAsGet
 from app.middleware.readiness import ReadinessGate
 from app.middleware.request_id import RequestId
 from app.middleware.security_headers import SecurityHeaders
+from app.middleware.sign_in import SignIn
 from app.middleware.timing import Timing
 from app.operations import Metrics, operations_router
 from app.runtime import Runtime
@@ -79,6 +80,13 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
     def open_or_fault() -> AppError | None:
         return None if runtime.open() else runtime.fault
 
+    app.add_middleware(
+        SignIn,
+        refuse=error_response,
+        find=runtime.editor_of,
+        may_read=runtime.may_read,
+        closed=settings.read_requires_key,
+    )
     app.add_middleware(
         ReadinessGate, refuse=error_response, is_open=lambda: runtime.is_open, open_or_fault=open_or_fault
     )

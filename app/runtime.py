@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -14,6 +15,9 @@ from app.catalog.problems import DatabaseProblem
 from app.error_handlers import database_fault
 from app.errors import AppError
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    from app.services.editors import Editor
 
 logger = logging.getLogger("app.runtime")
 
@@ -91,6 +95,24 @@ class Runtime:
             return str(self.state.store.snapshot().version) if self.is_open else ""
         except (DatabaseProblem, SQLAlchemyError):
             return ""
+
+    def editor_of(self, token: str) -> Editor | None:
+        """The editor that a browser's token stands for; raises the AppError of a database that fails."""
+        from app.services.editors import editor_of_session, lifetime_of
+
+        try:
+            return editor_of_session(self.state.engine, token, lifetime_of(self.settings))
+        except (DatabaseProblem, SQLAlchemyError) as error:
+            raise startup_fault(error) from error
+
+    def may_read(self, secret: str) -> bool:
+        """Whether an API key opens the pages too; raises the AppError of a database that fails."""
+        from app.services.keys import allows
+
+        try:
+            return allows(self.state.engine, secret, "read")
+        except (DatabaseProblem, SQLAlchemyError) as error:
+            raise startup_fault(error) from error
 
     def close(self) -> None:
         """Give the database connections back."""

@@ -43,7 +43,16 @@ class Settings(BaseSettings):
     comparisons_per_day: int = Field(
         1_000, ge=1, description="Frozen comparisons that one address may create in a day."
     )
-    read_requires_key: bool = Field(False, description="Ask for an API key for reading the API too.")
+    read_requires_key: bool = Field(
+        False,
+        description="Close reading: the API asks for an API key, the pages ask to sign in (or for a key).",
+    )
+    session_idle_minutes: int = Field(
+        120, ge=1, le=43_200, description="Minutes without a request after which an editor is signed out."
+    )
+    session_hours: int = Field(
+        12, ge=1, le=720, description="Hours after which an editor has to sign in again in any case."
+    )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Origins, separated by commas, whose pages may call the API from a browser; none by "

@@ -7,7 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, bindparam, delete, desc, insert, select, text, update
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Table,
+    bindparam,
+    delete,
+    desc,
+    insert,
+    literal,
+    select,
+    text,
+    update,
+)
 from sqlmodel import SQLModel
 
 from app.catalog import tables
@@ -19,6 +31,8 @@ Row = dict[str, Any]
 _WRITE_LOCK = 42_073_002
 _BATCH = 500
 _LOG = table_of(tables.ChangeLogRow)
+_FIGURES = table_of(tables.GpuFigureRow)
+_TABLES = {table_of(row_class).name: table_of(row_class) for row_class in CATALOG_ROWS}
 WITHDRAWN = "withdrawn"
 # Observations are only ever added: taking one back keeps it, marked as not to be used.
 _RETIRED: Mapping[str, Row] = {
@@ -197,23 +211,35 @@ def undo(engine: Engine, entry_id: int, author: Author) -> Written:
 
     Notes
     -----
-    An observation that was added stays, marked as withdrawn; another row that was added goes.
+    An observation that was added stays, marked as withdrawn; another row that was added goes. With a figure
+    goes that the one it took the place of was retired.
     """
     with transaction(engine) as connection:
         lock(connection)
         entry = connection.execute(select(_LOG).where(_LOG.c.id == entry_id)).first()
         if entry is None:
             raise ChangeRefused("unknown_change", value=entry_id)
-        table = next((table_of(c) for c in CATALOG_ROWS if table_of(c).name == entry.table_name), None)
-        if table is None or (entry.before is None and entry.after is None):
-            raise ChangeRefused("not_undoable", value=entry_id)
-        if connection.execute(select(_LOG.c.id).where(_LOG.c.undoes == entry_id)).first():
-            raise ChangeRefused("already_undone", value=entry_id)
-        change = _inverse(entry, table, _stored(connection, table, [entry.row_id]).get(entry.row_id))
-        if change.after is None:
-            _refuse_if_used(connection, table, entry.row_id)
-        apply(connection, [change], author, undoes=entry_id)
-        return Written(change.before is None, change.before is not None, 0, bump(connection).version)
+        retired = _retired_by(connection, entry)
+        change = _take_back(connection, entry, author)
+        for other in retired:
+            _take_back(connection, other, author)
+        return Written(
+            change.before is None, (change.before is not None) + len(retired), 0, bump(connection).version
+        )
+
+
+def is_undoable(table: str, before: Row | None, after: Row | None) -> bool:
+    """Whether an entry can be taken back: a change of a row of the catalogue, not a load of the seed."""
+    return table in _TABLES and (before is not None or after is not None)
+
+
+def record(
+    connection: Connection, author: Author, table: str, row_id: str, before: Row | None, after: Row | None
+) -> None:
+    """Log a change of something that is not of the catalogue, in the transaction that makes it."""
+    action = "insert" if before is None else "update" if after is not None else "delete"
+    entry = {"at": utc_now(), "who": author.who, "table_name": table, "row_id": row_id, "action": action}
+    connection.execute(insert(_LOG).values({**entry, "before": before, "after": after, "why": author.why}))
 
 
 def history(
@@ -258,11 +284,67 @@ def history(
         ]
 
 
+def places(engine: Engine, rows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """The card that a row is of, and of a figure also which one; rows of no card are left out.
+
+    Parameters
+    ----------
+    rows: table and id.
+    """
+    wanted: dict[str, set[str]] = {}
+    for name, row_id in rows:
+        wanted.setdefault(name, set()).add(row_id)
+    found: dict[tuple[str, str], tuple[str, str]] = {}
+    with reading(engine) as connection:
+        for name, ids in wanted.items():
+            table = _TABLES.get(name)
+            if table is None or "gpu_id" not in table.c:
+                continue
+            figure = table.c.figure if "figure" in table.c else literal("")
+            for batch in _batches(sorted(ids)):
+                query = select(table.c.id, table.c.gpu_id, figure).where(table.c.id.in_(batch))
+                found.update(((name, r[0]), (r[1], r[2])) for r in connection.execute(query))
+    return found
+
+
 def version_of(engine: Engine) -> str:
     """Version of the catalogue; empty before the first load."""
     with reading(engine) as connection:
         found = latest(connection)
     return found.version if found else ""
+
+
+def _take_back(connection: Connection, entry: Any, author: Author) -> Change:
+    if not is_undoable(entry.table_name, entry.before, entry.after):
+        raise ChangeRefused("not_undoable", value=entry.id)
+    if connection.execute(select(_LOG.c.id).where(_LOG.c.undoes == entry.id)).first():
+        raise ChangeRefused("already_undone", value=entry.id)
+    table = _TABLES[entry.table_name]
+    change = _inverse(entry, table, _stored(connection, table, [entry.row_id]).get(entry.row_id))
+    if change.after is None:
+        _refuse_if_used(connection, table, entry.row_id)
+    apply(connection, [change], author, undoes=entry.id)
+    return change
+
+
+def _retired_by(connection: Connection, entry: Any) -> list[Any]:
+    """Entries of the same write by which the value that a new figure took the place of was retired."""
+    if entry.table_name != _FIGURES.name or entry.before is not None or not entry.after:
+        return []
+    later = _LOG.alias("later")
+    query = (
+        select(_LOG, _FIGURES.c.gpu_id, _FIGURES.c.figure)
+        .join(_FIGURES, _FIGURES.c.id == _LOG.c.row_id)
+        .outerjoin(later, later.c.undoes == _LOG.c.id)
+        .where(_LOG.c.table_name == _FIGURES.name, _LOG.c.at == entry.at, _LOG.c.action == "update")
+        .where(_LOG.c.who == entry.who, later.c.id.is_(None))
+    )
+    return [
+        other
+        for other in connection.execute(query)
+        if other.after == {"chosen": False}
+        and (other.gpu_id, other.figure) == (entry.after["gpu_id"], entry.after["figure"])
+    ]
 
 
 def _inverse(entry: Any, table: Table, stored: Row | None) -> Change:

@@ -10,11 +10,18 @@ from datetime import datetime
 from sqlalchemy import Engine
 from sqlmodel import select
 
+from app.catalog.changes import Author, record
 from app.catalog.db import session, utc_now
 from app.catalog.tables import ApiKeyRow
 
+TABLE = "api_key"
 PREFIX = "cwk_"
 SCOPES = ("read", "write", "admin")
+
+
+def includes(scopes: tuple[str, ...], wanted: str) -> bool:
+    """Whether one of the scopes is the wanted one, or includes it."""
+    return any(SCOPES.index(own) >= SCOPES.index(wanted) for own in scopes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +44,13 @@ class ApiKey:
 
     def allows(self, scope: str) -> bool:
         """Whether the key has a scope, or one that includes it: admin may write, and who writes may read."""
-        return any(SCOPES.index(own) >= SCOPES.index(scope) for own in self.scopes)
+        return includes(self.scopes, scope)
 
 
-def create_key(engine: Engine, name: str, scopes: tuple[str, ...] = ("read", "write")) -> NewKey:
-    """Make a key.
+def create_key(
+    engine: Engine, name: str, scopes: tuple[str, ...] = ("read", "write"), author: Author | None = None
+) -> NewKey:
+    """Make a key; with an author the change log says who made it.
 
     Errors
     ------
@@ -51,16 +60,11 @@ def create_key(engine: Engine, name: str, scopes: tuple[str, ...] = ("read", "wr
         raise ValueError(f"scopes are {', '.join(SCOPES)}")
     secret = PREFIX + secrets.token_urlsafe(32)
     key_id = secrets.token_hex(6)
+    kept = ",".join(s for s in SCOPES if s in scopes)
     with session(engine, write=True) as active:
-        active.add(
-            ApiKeyRow(
-                id=key_id,
-                name=name,
-                key_hash=_hash(secret),
-                scopes=",".join(s for s in SCOPES if s in scopes),
-                created_at=utc_now(),
-            )
-        )
+        active.add(ApiKeyRow(id=key_id, name=name, key_hash=_hash(secret), scopes=kept, created_at=utc_now()))
+        if author is not None:
+            record(active.connection(), author, TABLE, key_id, None, {"name": name, "scopes": kept})
     return NewKey(key_id, secret)
 
 
@@ -86,7 +90,7 @@ def list_keys(engine: Engine) -> list[ApiKey]:
     return sorted((_key(row) for row in rows), key=lambda key: (key.created_at, key.id))
 
 
-def revoke_key(engine: Engine, key_id: str) -> bool:
+def revoke_key(engine: Engine, key_id: str, author: Author | None = None) -> bool:
     """Make a key useless from now on; False when there is none of that id or it already was."""
     with session(engine, write=True) as active:
         row = active.get(ApiKeyRow, key_id)
@@ -94,6 +98,9 @@ def revoke_key(engine: Engine, key_id: str) -> bool:
             return False
         row.revoked_at = utc_now()
         active.add(row)
+        if author is not None:
+            what = {"name": row.name, "scopes": row.scopes}
+            record(active.connection(), author, TABLE, key_id, what, None)
     return True
 
 

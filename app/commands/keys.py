@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from app.commands.database import read_settings, trouble
+from app.commands.importing import author_of
 from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
 from app.services import keys, maintenance
 
@@ -25,6 +26,8 @@ def add_commands(commands: Any) -> None:
     )
     revoke = actions.add_parser("revoke", help="make a key useless from now on")
     revoke.add_argument("id", help="id of the key, as listed")
+    for action in (create, revoke):
+        action.add_argument("--why", help="why, for the change log")
     listing = actions.add_parser("list", help="all keys, without their secrets")
     for action, run in ((create, _create), (revoke, _revoke), (listing, _list)):
         action.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -34,7 +37,7 @@ def add_commands(commands: Any) -> None:
 def _create(options: argparse.Namespace) -> None:
     scopes = tuple(options.scope or ("write",))
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
-        made = keys.create_key(engine, options.name, scopes)
+        made = keys.create_key(engine, options.name, scopes, author_of(options))
     if options.json:
         write_json({"id": made.id, "secret": made.secret})
     else:
@@ -43,7 +46,7 @@ def _create(options: argparse.Namespace) -> None:
 
 def _revoke(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
-        revoked = keys.revoke_key(engine, options.id)
+        revoked = keys.revoke_key(engine, options.id, author_of(options))
     if not revoked:
         raise CommandFailure(f"there is no key {options.id} that still counts", EXIT_INPUT)
     if options.json:

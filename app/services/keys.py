@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from app.catalog.keys import SCOPES, ApiKey, create_key, list_keys, revoke_key, verify_key
+from app.catalog.keys import SCOPES, ApiKey, NewKey, create_key, list_keys, revoke_key, verify_key
 
-__all__ = ["SCOPES", "ApiKey", "allows", "create_key", "find_key", "list_keys", "revoke_key"]
+__all__ = ["SCOPES", "ApiKey", "NewKey", "allows", "create_key", "find_key", "list_keys", "revoke_key"]
 
 
 def allows(engine: Engine, secret: str | None, scope: str) -> bool:

@@ -18,6 +18,7 @@ from app.errors import AppError
 from app.services.importing import Author, ImportRefused
 from app.services.keys import find_key
 from app.services.uploads import Item, carried, read_items, with_cell
+from app.web.access import editor_of
 
 T = TypeVar("T")
 MAX_FILES = 12
@@ -36,8 +37,13 @@ class Upload:
     """Names of the fields that were sent, empty ones too."""
 
     def text(self, name: str) -> str:
-        """A field, cut to a sane length."""
-        return self.fields.get(name, "").strip()[:MAX_NAME]
+        """A field in one line, cut to a sane length."""
+        return one_line(self.fields.get(name, "")[: 2 * MAX_NAME]).strip()[:MAX_NAME]
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks and control characters, which PostgreSQL and logs do not take."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "" for c in text)
 
 
 async def read_upload(request: Request) -> Upload:
@@ -91,7 +97,10 @@ def carry(items: list[Item]) -> str:
 
 
 def writer_of(request: Request, upload: Upload) -> Author | None:
-    """Who writes: the key in the form must be known, not revoked, and have the scope write."""
+    """Who writes: the editor who is signed in, else the key in the form; None when neither may write."""
+    editor = editor_of(request)
+    if editor is not None and editor.allows("write"):
+        return Author(editor.name, upload.text("why"))
     key = find_key(request.app.state.engine, upload.text("key"))
     if key is None or not key.allows("write"):
         return None

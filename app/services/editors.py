@@ -1,0 +1,139 @@
+"""Signing in: who an editor is, how often one may try, and what the browser keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from limits import RateLimitItem, RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from sqlalchemy import Engine
+
+from app.catalog.editors import (
+    Editor,
+    EditorRefused,
+    authenticate,
+    create_editor,
+    list_editors,
+    set_disabled,
+    set_password,
+)
+from app.catalog.keys import SCOPES
+from app.catalog.names import normalise_name
+from app.catalog.passwords import MIN_LENGTH, PasswordRefused, generate_password
+from app.catalog.sessions import Lifetime, editor_of_session, end_session, start_session
+from app.settings import Settings
+
+__all__ = [
+    "MIN_LENGTH",
+    "SCOPES",
+    "Attempts",
+    "Editor",
+    "EditorRefused",
+    "PasswordRefused",
+    "SignedIn",
+    "TooManyAttempts",
+    "authenticate",
+    "create_editor",
+    "editor_of_session",
+    "end_session",
+    "generate_password",
+    "lifetime_of",
+    "list_editors",
+    "set_disabled",
+    "set_password",
+    "sign_in",
+    "start_session",
+]
+MINUTES = 15
+PER_NAME = 10
+PER_ADDRESS = 30
+"""A guesser gets 960 tries a day at one name; an office behind one address can mistype a while."""
+
+
+class TooManyAttempts(Exception):
+    """Too many tries lately; `retry_after_s` says when one is free again."""
+
+    def __init__(self, retry_after_s: int) -> None:
+        super().__init__(f"try again in {retry_after_s} s")
+        self.retry_after_s = retry_after_s
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """An editor and the token that the browser is to keep."""
+
+    editor: Editor
+    token: str
+
+
+@dataclass(slots=True)
+class Attempts:
+    """Tries of the last quarter of an hour, by name and by address, counted in this process."""
+
+    limiter: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(MemoryStorage()))
+
+    def count(self, name: str, address: str) -> None:
+        """Count a try before anything is looked up.
+
+        Errors
+        ------
+        TooManyAttempts; a refused try is not counted.
+        """
+        windows = self._windows(name, address)
+        for item, key in windows:
+            if not self.limiter.test(item, *key):
+                ends = self.limiter.get_window_stats(item, *key).reset_time
+                raise TooManyAttempts(max(1, math.ceil(ends - time.time())))
+        for item, key in windows:
+            self.limiter.hit(item, *key)
+
+    def forgive(self, name: str, address: str) -> None:
+        """Forget the tries at a name that its editor has now signed in with; those of the address stay."""
+        item, key = self._windows(name, address)[0]
+        self.limiter.clear(item, *key)
+
+    def _windows(self, name: str, address: str) -> tuple[tuple[RateLimitItem, tuple[str, str]], ...]:
+        # A digest, since a name sent by anyone may be as long as the form allows.
+        named = hashlib.sha256(normalise_name(name).encode("utf-8", "surrogatepass")).hexdigest()
+        return (
+            (RateLimitItemPerMinute(PER_NAME, MINUTES), ("sign-in name", named)),
+            (RateLimitItemPerMinute(PER_ADDRESS, MINUTES), ("sign-in address", address)),
+        )
+
+
+def lifetime_of(settings: Settings) -> Lifetime:
+    """How long browsers stay signed in by the settings."""
+    return Lifetime(timedelta(minutes=settings.session_idle_minutes), timedelta(hours=settings.session_hours))
+
+
+def sign_in(
+    engine: Engine,
+    attempts: Attempts,
+    lifetime: Lifetime,
+    name: str,
+    password: str,
+    address: str,
+    replaces: str = "",
+) -> SignedIn | None:
+    """Sign a browser in; None when name and password are not those of an editor who may.
+
+    Parameters
+    ----------
+    address: where the request comes from.
+    replaces: token that the browser sent; a session never goes on under the token it had before signing in.
+
+    Errors
+    ------
+    TooManyAttempts.
+    """
+    attempts.count(name, address)
+    editor = authenticate(engine, name, password)
+    if editor is None:
+        return None
+    attempts.forgive(name, address)
+    return SignedIn(editor, start_session(engine, editor.id, lifetime, replaces))

@@ -1,0 +1,174 @@
+"""The change log by page: who changed what, when, from what, to what, why; and taking a change back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from app.services.changes import (
+    Author,
+    ChangeRefused,
+    changes_body,
+    field_name,
+    is_undoable,
+    places,
+    undo,
+)
+from app.services.contract import Snapshot
+from app.services.payload import gpu_label
+from app.services.texts import say_code
+from app.web.access import address_of
+from app.web.answers import open_page
+from app.web.data_page import ACTION
+from app.web.labels import N_
+from app.web.listing import address, asked, only
+from app.web.scopes import editor_for
+from app.web.uploads import Upload, in_thread, one_line, read_upload
+from app.web.view import Words
+
+router = APIRouter()
+
+PATH = "/history"
+SCOPE = "write"
+ENTRIES = 30
+FIRST_CELLS = 5
+MAX_CELL = 160
+TABLES = {
+    "price": N_("Price observation"),
+    "quote": N_("Quote"),
+    "gpu_figure": N_("Figure of a card"),
+    "gpu": N_("Card"),
+    "rental": N_("Rent observation"),
+    "exchange_rate": N_("Exchange rate"),
+    "benchmark": N_("Speed measurement"),
+    "model": N_("Model"),
+    "source": N_("Source"),
+    "alias": N_("Alias"),
+    "api_key": N_("API key"),
+    "editor": N_("Editor"),
+}
+# Columns that no import knows.
+FIELDS = {
+    "title": N_("title"),
+    "url": N_("address"),
+    "kind": N_("kind"),
+    "read_on": N_("read on"),
+    "name": N_("name"),
+    "scopes": N_("scope"),
+    "password_set_on": N_("password set on"),
+    "disabled": N_("disabled"),
+    "withdrawn": N_("withdrawn"),
+}
+
+
+@router.get(PATH)
+def history(request: Request) -> Response:
+    """One part of the log, the newest first."""
+    editor = editor_for(request, SCOPE, address_of(request))
+    return editor if isinstance(editor, Response) else _page(request, request.query_params.get("said", ""))
+
+
+@router.post(f"{PATH}/{{entry_id}}/undo")
+async def undo_entry(request: Request, entry_id: int) -> Response:
+    """Take a change back by a further entry, which says why."""
+    upload = await read_upload(request)
+    return await in_thread(_undo, request, upload, entry_id)
+
+
+def _undo(request: Request, upload: Upload, entry_id: int) -> Response:
+    editor = editor_for(request, SCOPE, PATH)
+    if isinstance(editor, Response):
+        return editor
+    page, _snapshot, _words = open_page(request)
+    why = upload.text("why")
+    if not why:
+        return _page(request, problem=page._("Say why; the log keeps it."), code=422)
+    try:
+        # A larger number is no row of any database.
+        undo(request.app.state.engine, entry_id if 0 < entry_id < 2**31 else 0, Author(editor.name, why))
+    except ChangeRefused as refused:
+        problem = say_code(refused.code, refused.params, page.language)
+        return _page(request, problem=problem, code=404 if refused.code == "unknown_change" else 409)
+    return RedirectResponse(f"{PATH}?said=undone", 303, {"cache-control": "no-store"})
+
+
+def _page(request: Request, said: str = "", problem: str = "", code: int = 200) -> Response:
+    page, snapshot, words = open_page(request)
+    values = asked(request, "table", "row", "before")
+    values["table"] = only(values["table"], tuple(TABLES))
+    values["row"] = one_line(values["row"])
+    before = values["before"]
+    start = int(before) if before.isascii() and before.isdigit() and len(before) < 10 else None
+    body = changes_body(request.app.state.engine, values["table"], values["row"], ENTRIES, start)
+    items = body["items"]
+    at = places(request.app.state.engine, [(entry["table"], entry["row"]) for entry in items])
+    return page.render(
+        "history.html",
+        PATH,
+        code,
+        {"cache-control": "no-store"},
+        entries=[_entry(entry, at.get((entry["table"], entry["row"])), snapshot, words) for entry in items],
+        older=address(PATH, values, before=body["next"]) if body["next"] else "",
+        newest=address(PATH, values, before="") if start else "",
+        asked=values,
+        tables=TABLES,
+        actions=ACTION,
+        undone=said == "undone",
+        problem=problem,
+    )
+
+
+def _entry(
+    entry: dict[str, Any], place: tuple[str, str] | None, snapshot: Snapshot, words: Words
+) -> dict[str, Any]:
+    """An entry with its cells in words: from what, to what."""
+    before, after = entry["before"] or {}, entry["after"] or {}
+    names = [n for n in (*after, *(n for n in before if n not in after)) if n != "id"]
+    cells = [
+        (
+            _name(entry["table"], name, words),
+            _shown(before.get(name), words.gettext),
+            _shown(after.get(name), words.gettext),
+        )
+        for name in names
+        # A new row is told by what it says, without the columns that it leaves empty.
+        if (before and after) or {**before, **after}[name] not in (None, "", False)
+    ]
+    card, figure = place or (entry["row"] if entry["table"] == "gpu" else "", "")
+    known = next((gpu for gpu in snapshot.gpus if gpu.id == card), None)
+    return entry | {
+        "cells": cells[:FIRST_CELLS],
+        "more": cells[FIRST_CELLS:],
+        "both": bool(before and after),
+        # A value that was retired comes back with the one that took its place.
+        "undoable": not entry["undone"]
+        and after != {"chosen": False}
+        and is_undoable(entry["table"], entry["before"], entry["after"]),
+        "card": gpu_label(known) if known else "",
+        "figure": words.formats.label(figure, "figure") if figure else "",
+        "link": _link(entry["table"], entry["row"], card if known else ""),
+    }
+
+
+def _link(table: str, row: str, card: str) -> str:
+    """Where the row can be seen."""
+    if table == "price" and card:
+        return f"/prices?gpu={card}"
+    if table == "quote":
+        return f"/quotes?ids={row}"
+    return f"/gpus/{card}" if card else ""
+
+
+def _name(table: str, name: str, words: Words) -> str:
+    said = field_name(table, name, words.money.language)
+    return words.gettext(FIELDS[said]) if said in FIELDS else said
+
+
+def _shown(value: Any, gettext: Callable[[str], str]) -> str:
+    if value is None or value is True or value is False:
+        return "" if value is None else gettext(N_("yes")) if value else gettext(N_("no"))
+    text = one_line(f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 else str(value))
+    return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
