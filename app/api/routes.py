@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from app.api import accuracy, calculations, catalogue, comparisons, ledger, writing
+from app.api import accuracy, calculations, catalogue, checks, comparisons, ledger, writing
 
 PREFIX = "/api/v1"
 
@@ -18,6 +18,7 @@ router = APIRouter(prefix=PREFIX, generate_unique_id_function=_operation_id)
 for part in (
     calculations.router,
     catalogue.router,
+    checks.router,
     accuracy.router,
     comparisons.creation,
     comparisons.reading,

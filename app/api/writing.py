@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from app.api.answers import json_response
-from app.api.context import AsOf, Context, Lang
+from app.api.checks import add_measurement, measurement_body
+from app.api.context import AsOf, Context, Currency, Lang
 from app.api.problems import documented, not_found
 from app.api.route import ApiRoute
 from app.api.schemas import writing as schemas
@@ -16,7 +17,9 @@ from app.api.writers import read_batch, read_json, refused, rows_at_fault, write
 from app.services import importing, quotes
 from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused, import_items
+from app.services.money import in_currency
 from app.services.quotes import QuoteNotFound
+from app.services.verification import is_measurement
 
 router = APIRouter(tags=["writing"], route_class=ApiRoute)
 
@@ -68,14 +71,22 @@ async def add_rentals(
     return await _store(request, "rentals", dry_run, why)
 
 
-@router.post(
-    "/benchmarks", summary="Add measurements", openapi_extra=schemas.body("benchmarks"), **schemas.CREATED
-)
+@router.post("/benchmarks", summary="Add measurements", openapi_extra=measurement_body(), **schemas.CREATED)
 async def add_benchmarks(
     request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None
 ) -> Response:
-    """Throughput of all cards together; `own: true` for what your team measured, which is trusted first."""
+    """Throughput of all cards together; `own: true` for what your team measured, which is trusted first.
+
+    What the script of `cardworth verify` prints is taken as it is: the answer then says too whether the card
+    is what it is sold as.
+    """
     del lang
+    key = await writer(request)
+    batch = await read_batch(request)
+    if batch.single and is_measurement(batch.items[0]):
+        return await run_in_threadpool(
+            add_measurement, request, batch, Author(f"{key.name} ({key.id})", why or ""), dry_run
+        )
     return await _store(request, "benchmarks", dry_run, why)
 
 
@@ -119,9 +130,11 @@ async def add_models(
     openapi_extra=schemas.COMPARE_BODY,
     responses=documented(422),
 )
-async def compare_quotes(request: Request, as_of: AsOf = None, lang: Lang = None) -> Response:
+async def compare_quotes(
+    request: Request, as_of: AsOf = None, lang: Lang = None, currency: Currency = "CNY"
+) -> Response:
     """Net and gross yuan per card, per sustained TFLOPS and per unit of work; lowest, mean, spread, flags."""
-    del as_of, lang  # read from the request by the context
+    del as_of, lang, currency  # read from the request by the context
     body = await read_json(request)
     if not isinstance(body, dict):
         raise InputFault.at("", "not_an_object")
@@ -139,6 +152,7 @@ async def compare_quotes(request: Request, as_of: AsOf = None, lang: Lang = None
         found = quotes.compare_quotes(
             context.engine, context.snapshot, context.today, context.language, ids, workload
         )
+        found = in_currency(found, context.currency, context.snapshot, context.today)
         return json_response(found, headers={"cache-control": "no-store"})
 
     return await run_in_threadpool(work)

@@ -1,4 +1,4 @@
-"""verify: a script that measures a card; import measurement: its answer into the catalogue."""
+"""verify: a script that measures a card; import measurement: its answer, kept; cards: what it says."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from app.commands import importing as commands_of_import
 from app.commands import question
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
-from app.services import importing, maintenance, verification
+from app.services import importing, maintenance, own_cards, verification
+from app.services.catalogue import NotInCatalogue, find_gpu
 from app.services.contract import InputFault
 from app.services.importing import ImportOptions, ImportRefused
+from app.services.predictions import predict_now
 from app.services.store import CatalogStore
 from app.services.texts import say_fault, say_message
 
@@ -30,6 +32,12 @@ def add_commands(commands: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print name and text of the script as JSON")
     parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
     parser.set_defaults(run=_verify)
+    text = "own cards as measured, beside what such cards should do"
+    parser = commands.add_parser("cards", help=text, description=text)
+    parser.add_argument("--gpu", help="only this card: id or alias")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
+    parser.set_defaults(run=_cards)
 
 
 def _verify(options: argparse.Namespace) -> None:
@@ -72,23 +80,21 @@ def import_measurement(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         snapshot = CatalogStore(engine).snapshot()
         try:
-            found, gpu, report, notes = verification.import_measurement(
+            stored = verification.import_measurement(
                 engine, snapshot, content, commands_of_import.author_of(options), wanted
             )
         except InputFault as fault:
             raise _said(fault, language) from fault
         except ImportRefused as error:
             raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
-    card = verification.check_body(found, gpu, language)
-    said = [say_message(note, language) for note in notes]
+    report = stored.report
+    card = own_cards.check_body(stored.own, language)
+    said = [say_message(note, language) for note in stored.notes]
     if options.json:
-        stored = importing.report_body(report, language) if report else None
-        write_json({"card": card, "import": stored, "notes": said})
+        rows = importing.report_body(report, language) if report else None
+        write_json({"card": card, "import": rows, "kept": stored.kept, "notes": said})
     else:
-        write(card["text"])
-        for figure in card["figures"]:
-            mark = "ok" if figure["ok"] else figure["text"]
-            write(f"  {figure['figure']}: {figure['measured']:.4g} / {figure['expected']:.4g}  {mark}")
+        _write_card(card)
         for line in said:
             write(line)
         if report is not None:
@@ -101,6 +107,43 @@ def import_measurement(options: argparse.Namespace) -> None:
             )
     if report is not None and not report.ok:
         raise CommandFailure(f"nothing was stored: {report.fault_count} at fault", EXIT_INPUT)
+
+
+def _cards(options: argparse.Namespace) -> None:
+    """What was measured on the team's own cards, each figure beside what such a card should do."""
+    language = language_of(options.lang)
+    with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
+        try:
+            gpu_id = find_gpu(snapshot, options.gpu).id if options.gpu else ""
+        except NotInCatalogue as missing:
+            raise CommandFailure(f"{options.gpu} names no card of the catalogue", EXIT_INPUT) from missing
+        predict_now(snapshot)
+        found = [own_cards.check_body(own, language) for own in own_cards.own_checks(snapshot, gpu_id)]
+    if options.json:
+        write_json({"items": found})
+        return
+    for card in found:
+        write(f"{card['measured_on']}  {card['reported_name']}".rstrip())
+        _write_card(card)
+    if not found:
+        write("No measurement of an own card is stored: see `cardworth verify`.")
+
+
+def _write_card(card: dict[str, Any]) -> None:
+    write(card["text"])
+    for figure in card["figures"]:
+        mark = "ok" if figure["ok"] else figure["text"]
+        if figure["reported"]:
+            write(f"  {figure['figure']}: {figure['reported']}  {mark}")
+        else:
+            numbers = f"{figure['measured']:.4g} / {figure['expected']:.4g} {figure['unit']}".rstrip()
+            write(f"  {figure['figure']}: {numbers}  {mark}")
+    for row in card["workload"]:
+        inside = "inside" if row["inside"] else "outside"
+        write(
+            f"  {row['figure']}: {row['measured']:.4g} {row['unit']}, estimated without it "
+            f"{row['low']:.4g} .. {row['expected']:.4g} .. {row['high']:.4g}: {inside}"
+        )
 
 
 def _said(fault: InputFault, language: str) -> CommandFailure:

@@ -17,19 +17,46 @@ SPEED_TEMPLATES: dict[str, str] = {
     "engine_cannot_run_there": N_("{engine} does not run on {gpu}, so there is no speed."),
     # The check of a card
     "card_as_sold": N_("{gpu}: what was measured agrees with what it is sold as."),
+    "card_doubtful": N_(
+        "{gpu}: nothing speaks against it, but something holds it back or differs; see below."
+    ),
     "card_not_as_sold": N_("{gpu}: this is not what it is sold as."),
     "card_not_measured": N_("Nothing is said of {gpu}: the script ran without a card, or with small sizes."),
+    "other_name": N_("The driver calls this card {reported}, which is not {gpu}."),
+    "other_chip": N_(
+        "The chip has {measured} multiprocessors, that of {gpu} has {expected}. Firmware cannot add any: it "
+        "is another chip."
+    ),
+    "other_capability": N_(
+        "The chip has compute capability {measured}, {gpu} has {expected}: another family."
+    ),
     "memory_too_small": N_(
         "Memory: {measured} GiB, {expected} GiB expected. Less memory is another card, or one that was "
         "altered."
     ),
-    "bandwidth_low": N_("Copy: {measured} GB/s, {expected} GB/s expected; more than 15 % short."),
+    "memory_larger": N_(
+        "Memory: {measured} GiB, {expected} GiB usual. A variant with more memory, or firmware that claims "
+        "it: see how much came back unchanged."
+    ),
+    "memory_not_real": N_(
+        "Of {expected} GiB written, {measured} GiB came back unchanged: the rest is claimed by the firmware "
+        "or broken."
+    ),
+    "bandwidth_low": N_(
+        "Copy: {measured} GB/s, sound cards reach {expected} GB/s; more than 15 % short. Worn or missing "
+        "memory chips, or another card."
+    ),
     "rate_low": N_(
-        "{figure}: {measured} TFLOPS, {expected} TFLOPS expected; more than 15 % short. Look at cooling, "
-        "power limit and slot first."
+        "Matrix products in {precision}: {measured} TFLOPS, sound cards reach {expected} TFLOPS; more than "
+        "15 % short. Look at cooling, power limit and slot first."
     ),
     "ecc_errors": N_("{measured} memory errors that could not be corrected."),
     "power_limited": N_("The power limit is {measured} W, {expected} W is usual: rates are lower for it."),
+    "throttled": N_("Under load the driver held the clocks down: look at cooling and power supply."),
+    "measurement_not_used": N_(
+        "The speed was kept and is not used: what another card does says nothing of the kind that this one "
+        "is sold as."
+    ),
     "measurement_quick": N_(
         "Measured with --quick: small sizes say nothing of the speed; nothing was stored."
     ),

@@ -4,29 +4,64 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
 from sqlalchemy import Engine
 
+from app.catalog.card_checks import Origin, store_check
 from app.catalog.changes import Author
 from app.catalog.importing import ImportOptions, ImportReport, import_items
 from app.catalog.snapshot import Snapshot
 from app.core import verify
 from app.core.estimates import Message
-from app.core.faults import InputFault
+from app.core.faults import FieldError, InputFault
 from app.core.gpu import Gpu
-from app.core.verify.check import CardCheck, number, read_measurement
+from app.core.verify.check import FORMAT, number, read_measurement
 from app.core.workload import resolve
 from app.services.catalogue import find_gpu
+from app.services.own_cards import OwnCheck, check_answer
 from app.services.requests import parse_fit
-from app.services.texts import say_message
 
+__all__ = [
+    "FORMAT",
+    "Stored",
+    "benchmark_items",
+    "import_measurement",
+    "is_measurement",
+    "read_answer",
+    "store_measurement",
+    "unwrapped",
+    "verify_script",
+]
 Payload = dict[str, Any]
 MAX_BYTES = 1_000_000
+MAX_ASKED = 20_000
+"""Characters of a question that the script carries; a longer one is left out, and with it the comparison."""
 OWN_SOURCE = "Own measurements (cardworth verify)"
 STORED_UNITS = ("images_per_s", "samples_per_s", "tokens_per_s")
+NOT_AS_SOLD = "own card that is not what it is sold as"
+WRAPPER = "measurement"
+_KEPT = (
+    "format question quick python measured_on device driver memory bandwidth rates_tflops under_load "
+    "workload errors"
+).split()
+_DEEPEST = 12
+_LONGEST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of one answer of the script."""
+
+    own: OwnCheck
+    report: ImportReport | None
+    """Rows of the workload; None where there was nothing to store."""
+    notes: tuple[Message, ...]
+    """Why not."""
+    kept: bool
+    """The check of the card is new, or would be."""
 
 
 def verify_script(data: object, snapshot: Snapshot, today: date) -> tuple[str, str]:
@@ -42,7 +77,27 @@ def verify_script(data: object, snapshot: Snapshot, today: date) -> tuple[str, s
     """
     request = parse_fit(data, snapshot, today)
     work, _ = resolve(request.workload)
-    return verify.script_name(request.gpu), verify.script(request.gpu, work)
+    asked = data.get("workload") if isinstance(data, dict) else None
+    small = isinstance(asked, dict) and len(json.dumps(asked)) <= MAX_ASKED
+    return verify.script_name(request.gpu), verify.script(request.gpu, work, asked if small else None)
+
+
+def is_measurement(data: object) -> bool:
+    """Whether an object is, or wraps, an answer of the script."""
+    if not isinstance(data, dict):
+        return False
+    return set(data) == {WRAPPER} or str(data.get("format", "")).startswith(FORMAT.split("/")[0])
+
+
+def unwrapped(data: object) -> Mapping[str, Any]:
+    """The answer itself, checked for its shape; faults point into what was sent."""
+    if isinstance(data, dict) and set(data) == {WRAPPER}:
+        try:
+            return read_measurement(data[WRAPPER])
+        except InputFault as fault:
+            errors = [FieldError(f"/{WRAPPER}{e.pointer}", e.code, e.params) for e in fault.errors]
+            raise InputFault(errors) from fault
+    return read_measurement(data)
 
 
 def read_answer(content: bytes) -> Mapping[str, Any]:
@@ -55,44 +110,57 @@ def read_answer(content: bytes) -> Mapping[str, Any]:
     if len(content) > MAX_BYTES:
         raise InputFault.at("", "too_long", limit=MAX_BYTES)
     try:
-        data = json.loads(content)
+        data = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise InputFault.at("", "not_json") from error
-    return read_measurement(data)
+    return unwrapped(data)
 
 
 def import_measurement(
     engine: Engine, snapshot: Snapshot, content: bytes, author: Author, options: ImportOptions
-) -> tuple[CardCheck, Gpu, ImportReport | None, tuple[Message, ...]]:
-    """Compare a measurement with the card and store its workload as the team's own benchmark.
+) -> Stored:
+    """`store_measurement` for the content of a file; InputFault when it is no answer of the script."""
+    return store_measurement(engine, snapshot, read_answer(content), author, options)
+
+
+def store_measurement(
+    engine: Engine, snapshot: Snapshot, data: Mapping[str, Any], author: Author, options: ImportOptions
+) -> Stored:
+    """Compare a measurement with the card; keep it, and its workload as the team's own benchmark.
 
     Parameters
     ----------
-    engine, snapshot: the catalogue. content: the script's JSON. author: for the change log.
+    engine, snapshot: the catalogue. data: as `unwrapped` or `read_answer` give it.
+    author: for the change log.
 
     Returns
     -------
-    What the card is, the card, what was stored (None: nothing to store) and why not.
+    What the card is, what was stored, and why not.
 
     Errors
     ------
-    InputFault when the file is not the script's answer or names an unknown card.
+    InputFault for an unknown card, a day that is none, an address of the source that is none.
+
+    Notes
+    -----
+    The card's figures and the rows of the workload are two writes, each whole; the same answer again
+    completes what was cut off and changes nothing else.
     """
-    data = read_answer(content)
     gpu = _gpu(data, snapshot)
-    found = verify.check_card(data, gpu)
+    data = _bounded(data, options.today)
+    own = check_answer(data, gpu, snapshot)
     items, notes = benchmark_items(data, gpu, snapshot)
-    if not items:
-        return found, gpu, None, notes
-    wanted = ImportOptions(
-        options.today,
-        dry_run=options.dry_run,
-        confirm=options.confirm,
-        source=options.source or OWN_SOURCE,
-        source_url=options.source_url,
-        defaults=options.defaults,
-    )
-    return found, gpu, import_items(engine, "benchmarks", items, author, wanted), notes
+    if items and own.check.as_sold is False:
+        # What another card does says nothing of the kind that this one is sold as.
+        items = [{**item, "flag": NOT_AS_SOLD} for item in items]
+        notes = (*notes, Message("measurement_not_used"))
+    wanted = replace(options, source=options.source or OWN_SOURCE)
+    report = import_items(engine, "benchmarks", items, author, wanted) if items else None
+    kept = False
+    if own.check.on_card and (report is None or report.ok):
+        origin = Origin(wanted.source, wanted.source_url, options.today, author)
+        kept = store_check(engine, gpu.id, data, origin, dry_run=options.dry_run)
+    return Stored(own, report, notes, kept)
 
 
 def benchmark_items(
@@ -144,28 +212,6 @@ def benchmark_items(
     return [{k: v for k, v in row.items() if v not in (None, "")} for row in rows], ()
 
 
-def check_body(found: CardCheck, gpu: Gpu, language: str) -> Payload:
-    """The check of a card as JSON, in words too."""
-    verdict = {True: "card_as_sold", False: "card_not_as_sold", None: "card_not_measured"}[found.as_sold]
-    return {
-        "gpu": {"id": gpu.id, "name": gpu.name},
-        "as_sold": found.as_sold,
-        "code": verdict,
-        "text": say_message(Message(verdict, {"gpu": gpu.name}), language),
-        "figures": [
-            {**asdict(f), "text": _said(f.code, f.figure, f.measured, f.expected, language)}
-            for f in found.findings
-        ],
-    }
-
-
-def _said(code: str, figure: str, measured: float, expected: float, language: str) -> str:
-    if not code:
-        return ""
-    params = {"figure": figure, "measured": f"{measured:.4g}", "expected": f"{expected:.4g}"}
-    return say_message(Message(code, params), language)
-
-
 def _gpu(data: Mapping[str, Any], snapshot: Snapshot) -> Gpu:
     name = data["question"].get("gpu_id")
     if not isinstance(name, str):
@@ -174,3 +220,35 @@ def _gpu(data: Mapping[str, Any], snapshot: Snapshot) -> Gpu:
         return find_gpu(snapshot, name)
     except (KeyError, LookupError) as error:
         raise InputFault.at("/question/gpu_id", "unknown_gpu", value=name[:80]) from error
+
+
+def _bounded(data: Mapping[str, Any], today: date) -> dict[str, Any]:
+    """What is kept of an answer: its own fields, texts that a database can hold, a day that is one."""
+    kept = {name: _plain(data[name], 0) for name in _KEPT if name in data}
+    day = data.get("measured_on")
+    if day is None:
+        kept["measured_on"] = today.isoformat()
+        return kept
+    try:
+        date.fromisoformat(day if isinstance(day, str) else "")
+    except ValueError as error:
+        raise InputFault.at("/measured_on", "not_a_date") from error
+    return kept
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise InputFault.at("", "not_valid")
+    if isinstance(value, dict):
+        return {str(k)[:_LONGEST].replace("\x00", ""): _plain(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(item, depth + 1) for item in value]
+    if isinstance(value, str):
+        return value[:_LONGEST].replace("\x00", "")
+    if isinstance(value, float | int) and not isinstance(value, bool):
+        return value if -1e300 < value < 1e300 else None
+    return value
+
+
+def _refuse(word: str) -> None:
+    raise ValueError(word)

@@ -12,6 +12,8 @@ from app.catalog.importing import ImportOptions
 from app.core.faults import InputFault
 from app.services import calculator, verification
 from app.services.maintenance import open_database
+from app.services.own_cards import check_body, own_checks
+from app.services.predictions import predict_now
 from app.services.store import CatalogStore
 
 TODAY = date(2026, 11, 30)
@@ -75,14 +77,17 @@ def test_the_script_is_made_for_the_card_and_the_workload(engine):
     assert name == "cardworth_verify_rtx4090.py"
     assert "GeForce RTX 4090" in text
     compile(text, name, "exec")
+    # The question travels with the script, so that its answer can be compared with the estimate.
+    assert '"asked": {"batch_size": 64, "model": {"preset": "resnet-50"}' in text
     with pytest.raises(InputFault):
         verification.verify_script({**BODY, "gpu": "no such card"}, CatalogStore(engine).snapshot(), TODAY)
 
 
 def test_a_stored_measurement_is_what_the_estimate_then_says(engine):
     before = speed(engine)
-    found, gpu, report, notes = put(engine, answer())
-    assert (found.as_sold, gpu.id, notes) == (True, "rtx4090", ())
+    stored = put(engine, answer())
+    report = stored.report
+    assert (stored.own.check.as_sold, stored.own.gpu.id, stored.notes) == (True, "rtx4090", ())
     assert report is not None and report.ok and report.inserted >= 1
     after = speed(engine)
     assert before["expected"] != pytest.approx(1321.0, rel=0.02)
@@ -96,12 +101,14 @@ def test_a_stored_measurement_is_what_the_estimate_then_says(engine):
         64.0,
         "2026-11-29",
     )
-    assert put(engine, answer())[2].inserted == 0
+    again = put(engine, answer())
+    assert (again.report.inserted, again.kept) == (0, False)
 
 
 def test_a_dry_run_stores_nothing(engine):
-    report = put(engine, answer(), dry_run=True)[2]
-    assert report is not None and not report.stored
+    stored = put(engine, answer(), dry_run=True)
+    assert stored.report is not None and not stored.report.stored and stored.kept
+    assert own_checks(CatalogStore(engine).snapshot()) == []
     assert not any(b.own for b in CatalogStore(engine).snapshot().benchmarks)
 
 
@@ -124,7 +131,7 @@ def test_decoding_and_reading_become_two_rows(engine):
             "prefill_tokens_per_s": 9000.0,
         },
     )
-    report = put(engine, data)[2]
+    report = put(engine, data).report
     assert report is not None and report.ok
     own = {b.phase: b for b in CatalogStore(engine).snapshot().benchmarks if b.own}
     assert (own["decode"].value, own["decode"].output_length) == (180.0, 256.0)
@@ -141,19 +148,69 @@ def test_decoding_and_reading_become_two_rows(engine):
     ],
 )
 def test_what_is_no_measurement_is_not_stored(engine, changes, code):
-    found, _, report, notes = put(engine, answer(**changes))
-    assert report is None
-    assert [n.code for n in notes] == [code]
+    stored = put(engine, answer(**changes))
+    assert stored.report is None
+    assert [n.code for n in stored.notes] == [code]
+    # A card that was measured is kept, even when the workload could not be.
+    assert stored.kept is (code == "measurement_without_workload")
 
 
 def test_a_card_that_is_not_what_it_is_sold_as_is_named_in_words(engine):
-    found, gpu, _, _ = put(engine, answer(driver={"memory.total": 16376.0}), dry_run=True)
-    english = verification.check_body(found, gpu, "en")
+    stored = put(engine, answer(driver={"memory.total": 16376.0}), dry_run=True)
+    english = check_body(stored.own, "en")
     assert english["as_sold"] is False
-    assert english["text"] == "GeForce RTX 4090: this is not what it is sold as."
+    assert english["text"].endswith("RTX 4090: this is not what it is sold as.")
     memory = next(f for f in english["figures"] if f["figure"] == "memory_gib")
     assert (memory["ok"], memory["code"]) == (False, "memory_too_small")
     assert "15.99 GiB" in memory["text"]
+
+
+def test_an_own_card_is_judged_by_its_chip_its_memory_and_its_estimates(engine):
+    asked = {**BODY["workload"]}
+    data = answer(
+        question={**answer()["question"], "asked": asked},
+        device={
+            "kind": "cuda",
+            "framework": "PyTorch",
+            "framework_version": "2.13.0",
+            "name": "NVIDIA GeForce RTX 4090 D",
+            "multiprocessors": 114,
+            "capability": "8.9",
+        },
+        memory={"tried_gib": 21.0, "intact_gib": 21.0},
+        workload={**answer()["workload"], "peak_allocated_gib": 5.6},
+    )
+    put(engine, data)
+    snapshot = CatalogStore(engine).snapshot()
+    predict_now(snapshot)
+    (own,) = own_checks(snapshot, "rtx4090")
+    assert own_checks(snapshot, "rtx3090") == []
+    assert (own.reported, own.measured_on) == ("NVIDIA GeForce RTX 4090 D", "2026-11-29")
+    assert {f.code for f in own.check.faults} == {"other_name", "other_chip"}
+    by_figure = {e.figure: e for e in own.workload}
+    speed_row, memory_row = by_figure["speed"], by_figure["peak_memory"]
+    # The estimate has not seen the row: it is that of the published measurements, not 1,321 again.
+    assert speed_row.measured == 1321.0
+    assert speed_row.low < speed_row.expected < speed_row.high
+    assert speed_row.expected != pytest.approx(1321.0, rel=0.02)
+    assert memory_row.measured == 5.6
+    assert memory_row.low < memory_row.expected < memory_row.high
+    chinese = check_body(own, "zh")
+    assert chinese["code"] == "card_not_as_sold"
+    assert "114" in next(f["text"] for f in chinese["figures"] if f["figure"] == "multiprocessors")
+
+
+def test_what_is_kept_is_bounded_and_of_plain_text(engine):
+    data = answer(workload=None, extra="no field of the script", errors={"workload": "x\x00" * 600})
+    stored = put(engine, data)
+    assert (stored.kept, stored.report) == (True, None)
+    (case,) = [c for c in CatalogStore(engine).snapshot().memory_cases if c.kind == "card_check"]
+    assert "extra" not in case.measured
+    assert (
+        len(case.measured["errors"]["workload"]) <= 400 and "\x00" not in case.measured["errors"]["workload"]
+    )
+    with pytest.raises(InputFault):
+        put(engine, answer(measured_on="yesterday"))
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"{}", b"[1, 2]", b"\xff\xfe", b"[" * 5000, b" " * 1_000_001])

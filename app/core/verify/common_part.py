@@ -3,7 +3,7 @@
 HEAD = '''#!/usr/bin/env python3
 """Cardworth check of one card: @TITLE@
 
-Measures memory, copy bandwidth, matrix rates and the workload, and prints one JSON object.
+Measures memory, copy bandwidth, matrix rates and the workload, and prints one JSON object on standard output.
 
     python @NAME@                  about ten minutes
     python @NAME@ --quick          small sizes, to see whether it runs
@@ -14,6 +14,7 @@ Needs @NEEDS@; nothing is installed, downloaded or sent.
 """
 
 import argparse
+import contextlib
 import json
 import statistics
 import subprocess
@@ -28,12 +29,13 @@ SMI = (
     "pcie.link.gen.max", "pcie.link.width.max", "ecc.mode.current", "ecc.errors.uncorrected.aggregate.total",
     "ecc.errors.corrected.aggregate.total", "retired_pages.double_bit.count",
 )
+SMI_UNDER_LOAD = ("clocks.sm", "temperature.gpu", "power.draw", "clocks_throttle_reasons.active")
 
 
-def nvidia_smi():
+def nvidia_smi(fields=SMI):
     """What the driver says of the first card; empty without the tool."""
     found = {}
-    for field in SMI:
+    for field in fields:
         # One field at a time: a field that this driver does not know spoils the whole query.
         command = ["nvidia-smi", "--query-gpu=" + field, "--format=csv,noheader,nounits", "--id=0"]
         try:
@@ -83,12 +85,15 @@ def main():
         "measured_on": time.strftime("%Y-%m-%d", time.gmtime()), "driver": nvidia_smi(), "errors": {},
     }
     parts = (
-        ("device", device), ("bandwidth", bandwidth), ("rates_tflops", rates), ("workload", workload),
+        ("device", device), ("memory", memory), ("bandwidth", bandwidth), ("rates_tflops", rates),
+        ("under_load", under_load), ("workload", workload),
     )
     for name, part in parts:
         print(name + " ...", file=sys.stderr, flush=True)
         try:
-            result[name] = part(quick)
+            # Standard output is for the JSON alone, whatever a library prints.
+            with contextlib.redirect_stdout(sys.stderr):
+                result[name] = part(quick)
         except Exception as error:  # One part that fails must not lose the others.
             result["errors"][name] = (type(error).__name__ + ": " + str(error))[:500]
             result[name] = None

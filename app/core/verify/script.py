@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from app.core.gpu import Gpu
@@ -32,12 +33,13 @@ KERAS_NAMES = {
 MEASURED_TYPES = ("fp32", "tf32", "fp16", "bf16")
 
 
-def script(gpu: Gpu, work: Workload) -> str:
+def script(gpu: Gpu, work: Workload, asked: Mapping[str, Any] | None = None) -> str:
     """Text of the script for a card and a workload.
 
     Parameters
     ----------
     gpu: the card as it is sold. work: a resolved workload; its engine chooses PyTorch or TensorFlow.
+    asked: the question as it was put; the answer carries it, so that it can be compared with the estimate.
 
     Returns
     -------
@@ -50,6 +52,7 @@ def script(gpu: Gpu, work: Workload) -> str:
         "model_name": work.model.name,
         "model_parameters": work.model.parameters,
         "workload": question_of_work(work),
+        "asked": dict(asked or {}),
     }
     head = (
         common_part.HEAD.replace("@TITLE@", _plain(f"{gpu.name}, {work.model.name or work.model.family}"))

@@ -34,6 +34,26 @@ def run(call):
     return once, wait
 
 
+def memory(quick):
+    # TensorFlow keeps its own account of the memory; the script for PyTorch writes and reads all of it.
+    return {}
+
+
+def under_load(quick):
+    # Clocks, heat and power while the card multiplies: calls return before the card has finished.
+    if not ON_CARD:
+        return {}
+    a = tf.cast(tf.random.normal([8192, 8192]), tf.float16)
+    product = tf.function(lambda x: tf.matmul(x, x))
+    once, wait = run(lambda: product(a))
+    one = seconds_per_call(once, wait, 0.5)
+    for _ in range(min(900, int(4.0 / one))):
+        once()
+    found = nvidia_smi(SMI_UNDER_LOAD)
+    wait()
+    return found
+
+
 def bandwidth(quick):
     size = (64 if quick else 2048 if ON_CARD else 256) * 1024**2
     source = tf.ones([size // 4], tf.float32)

@@ -34,6 +34,28 @@ def device(quick):
     return found
 
 
+def memory(quick):
+    # A number of its own in every place of the free memory, then all read back: memory that only the
+    # firmware claims keeps the numbers of another place.
+    part = (64 if quick else 256) * 1024**2
+    free = torch.cuda.mem_get_info()[0] if ON_CARD and not quick else 4 * part
+    count, length = max(1, int(0.9 * free) // part), part // 8
+    kept = []
+    try:
+        for n in range(count):
+            kept.append(torch.arange(n * length, (n + 1) * length, dtype=torch.int64, device=DEVICE))
+    except torch.cuda.OutOfMemoryError:
+        pass
+    intact = 0
+    for n, block in enumerate(kept):
+        expected = torch.arange(n * length, (n + 1) * length, dtype=torch.int64, device=DEVICE)
+        intact += bool(torch.equal(block, expected))
+    kept.clear()
+    if ON_CARD:
+        torch.cuda.empty_cache()
+    return {"tried_gib": count * part / GIB, "intact_gib": intact * part / GIB}
+
+
 def bandwidth(quick):
     size = (64 if quick else 4096 if ON_CARD else 512) * 1024**2
     budget = 0.5 if quick else BUDGET
@@ -73,6 +95,20 @@ def rates(quick):
             # The card or the build has no such type: the rate is unknown, not zero.
             continue
     use_tf32(False)
+    return found
+
+
+def under_load(quick):
+    # Clocks, heat and power while the card multiplies: calls return before the card has finished.
+    if not ON_CARD:
+        return {}
+    a = torch.randn(8192, 8192, device=DEVICE).to(torch.float16)
+    out = torch.empty_like(a)
+    once = seconds_per_call(lambda: torch.matmul(a, a, out=out), wait, 0.5)
+    for _ in range(min(900, int(4.0 / once))):
+        torch.matmul(a, a, out=out)
+    found = nvidia_smi(SMI_UNDER_LOAD)
+    wait()
     return found
 
 
