@@ -11,6 +11,7 @@ from app.catalog.dates import effective_date
 from app.catalog.names import normalise_name
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import Benchmark
+from app.core.speed.rows import source_family
 from app.services.cache import AnswerCache
 from app.services.payload import Payload, gpu_label, number
 from app.services.payload import source as source_body
@@ -28,6 +29,8 @@ class Measurement:
     model: str
     search: str
     day: int
+    source: str
+    """Repository or site: two logs of one repository are one source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Wanted:
     framework: str = ""
     use: str = ""
     cards: int = 0
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class Measurements:
     """id, label, rows."""
     models: tuple[tuple[str, str, int], ...]
     """id, name, rows; presets alone."""
+    sources: tuple[tuple[str, int], ...]
+    """Repository or site, rows; the largest first."""
     flagged: int
 
 
@@ -83,6 +89,7 @@ def _build(snapshot: Snapshot) -> Measurements:
                 model,
                 normalise_name(" ".join(names)),
                 day.toordinal() if day else 0,
+                source_family(row),
             )
         )
     rows.sort(key=_ORDERS["date"])
@@ -96,6 +103,7 @@ def _build(snapshot: Snapshot) -> Measurements:
         tuple(sorted({m.row.gpu_count for m in rows})),
         tuple(sorted(((i, name, n) for (i, name), n in gpus.items()), key=lambda g: g[1].casefold())),
         tuple(sorted(((i, name, n) for (i, name), n in models.items()), key=lambda g: g[1].casefold())),
+        tuple(Counter(m.source for m in rows).most_common()),
         sum(1 for m in rows if m.row.flag),
     )
 
@@ -126,6 +134,7 @@ def matching(known: Measurements, wanted: Wanted, order: str = "date") -> list[M
         and (not wanted.precision or m.row.precision == wanted.precision)
         and (not wanted.framework or m.row.framework == wanted.framework)
         and (not wanted.cards or m.row.gpu_count == wanted.cards)
+        and (not wanted.source or m.source == wanted.source)
         and (not wanted.use or wanted.use in _uses(m.row))
         and all(word in m.search for word in words)
     ]
