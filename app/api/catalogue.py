@@ -17,7 +17,7 @@ from app.api.schemas import answers
 from app.services import catalogue
 from app.services.catalogue import NotInCatalogue
 from app.services.catalogue_pages import Page, page
-from app.services.money import dollars_beside
+from app.services.money import in_currency
 
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
 
@@ -53,14 +53,8 @@ def _list(
         )
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    _in_dollars(body, context)
+    body = in_currency(body, context.currency, context.snapshot, context.today)
     return json_response(body, headers=_link(request, body["next"]))
-
-
-def _in_dollars(body: dict[str, Any], context: Context) -> None:
-    body["currency"] = context.currency
-    if context.currency == "USD":
-        body["rate"] = dollars_beside(body, context.snapshot, context.today)
 
 
 def _link(request: Request, following: str | None) -> dict[str, str]:
@@ -97,7 +91,7 @@ def gpu(
         body = catalogue.gpu_detail(context.snapshot, gpu_id, as_of or context.today, context.language)
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    _in_dollars(body, context)
+    body = in_currency(body, context.currency, context.snapshot, context.today)
     return json_response(body)
 
 

@@ -23,6 +23,7 @@ from app.api.schemas import answers
 from app.services import comparisons
 from app.services.calculator import StalePrice
 from app.services.comparisons import ManageTokenRefused, NoSuchComparison
+from app.services.money import in_currency
 
 creation = APIRouter(tags=["comparisons"], route_class=ComparisonCreationRoute)
 reading = APIRouter(tags=["comparisons"], route_class=ComparisonRoute)
@@ -85,19 +86,25 @@ def read_comparison(
     responses=documented(404, 422),
 )
 def comparison_changes(
-    request: Request, comparison_id: Token, as_of: AsOf = None, lang: Lang = None
+    request: Request,
+    comparison_id: Token,
+    as_of: AsOf = None,
+    lang: Lang = None,
+    currency: Currency = "CNY",
 ) -> Response:
     """The same question asked again today: which prices moved, and whether the order is another one."""
-    del as_of, lang
+    del as_of, lang, currency
     context = Context.of(request)
     try:
         frozen = comparisons.open_comparison(context.engine, comparison_id)
     except NoSuchComparison as missing:
         raise not_found(context.language) from missing
-    tag = tag_of(frozen.digest, context.snapshot.version, context.today.isoformat(), context.language)
+    today = context.today.isoformat()
+    tag = tag_of(frozen.digest, context.snapshot.version, today, context.language, context.currency)
     if matches(request, tag):
         return not_modified(tag, PRIVATE)
     body = comparisons.changes(frozen, context.snapshot, context.today, context.language)
+    body = in_currency(body, context.currency, context.snapshot, context.today)
     return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX})
 
 

@@ -10,7 +10,7 @@ from fastapi import Query, Request
 from sqlalchemy import Engine
 
 from app.services.contract import Snapshot
-from app.services.fields import parse_day
+from app.services.fields import DAYS, parse_day
 from app.services.language import negotiate
 
 Lang = Annotated[
@@ -23,7 +23,11 @@ Currency = Annotated[
 ]
 AsOf = Annotated[
     date | None,
-    Query(description="The day that picks prices, rates and ages; today (UTC) when not given."),
+    Query(
+        ge=DAYS[0],
+        le=DAYS[1],
+        description="The day that picks prices, rates and ages; today (UTC) when not given.",
+    ),
 ]
 
 

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from app.api.answers import json_response
 from app.api.catalogue import Cursor, GpuName, Limit
-from app.api.context import AsOf, Context, Lang
+from app.api.context import AsOf, Context, Currency, Lang
 from app.api.problems import documented
 from app.api.route import ApiRoute
 from app.api.schemas import answers
@@ -21,6 +21,7 @@ from app.services.changes import Author, ChangeRefused, changes_body, undo
 from app.services.contract import InputFault, Message
 from app.services.data_report import data_report
 from app.services.importing import KINDS, ImportRefused
+from app.services.money import in_currency
 from app.services.quotes import list_body
 from app.services.texts import say_code, say_message
 
@@ -44,6 +45,7 @@ def quotes(
     cursor: Cursor = None,
     as_of: AsOf = None,
     lang: Lang = None,
+    currency: Currency = "CNY",
 ) -> Response:
     """The newest first, each on one basis of tax and unit, with its state on the day and its flags."""
     del lang
@@ -59,7 +61,7 @@ def quotes(
     items = found[first : first + limit]
     following = items[-1]["id"] if first + limit < len(found) else None
     body = {"items": items, "next": following, "total": len(found), "as_of": today.isoformat()}
-    return json_response(body)
+    return json_response(in_currency(body, currency, context.snapshot, today))
 
 
 @router.get("/data", summary="State of the data", response_model=answers.Open, responses=documented(422))
@@ -67,9 +69,8 @@ def data(request: Request, as_of: AsOf = None, lang: Lang = None) -> Response:
     """What is loaded, how old, what is missing, what the lint rules object to, prices not used and why."""
     del lang
     context = Context.of(request)
-    return json_response(
-        data_report(context.engine, context.snapshot, as_of or context.today, context.language)
-    )
+    today = as_of or context.today
+    return json_response(data_report(context.engine, context.snapshot, today, context.language))
 
 
 @router.get(

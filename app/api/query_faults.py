@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 
 from app.errors import json_pointer
 from app.services.contract import FieldError, InputFault
-from app.services.fields import escape, shown
+from app.services.fields import DAYS, escape, shown
 
 _KINDS = {
     "missing": "required",
@@ -48,6 +48,10 @@ def _fault(found: dict[str, Any]) -> FieldError:
     value = shown(found.get("input", ""))
     if kind in ("greater_than_equal", "less_than_equal"):
         low, high = limits.get("ge"), limits.get("le")
+        # The limits of a date come as its text, those of a number as numbers.
+        if isinstance(low or high, str):
+            first, last = (day.isoformat() for day in DAYS)
+            return FieldError(pointer, "date_out_of_range", {"value": value, "first": first, "last": last})
         code = "too_small" if high is None else "too_large"
         return FieldError(pointer, code, {"value": value, "limit": low if high is None else high})
     if kind == "literal_error":

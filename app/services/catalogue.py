@@ -17,6 +17,7 @@ from app.core.model import ModelArchitecture
 from app.core.question import CONDITIONS, PriceRules
 from app.services import payload
 from app.services.payload import Payload, gpu_label, number, plain
+from app.services.remarks import facts_body, remark_bodies
 from app.services.texts import say
 
 
@@ -72,6 +73,7 @@ def gpu_body(snapshot: Snapshot, gpu: Gpu) -> Payload:
         "link": gpu.link,
         "compute_capability": gpu.compute_capability,
         "gpus_per_board": gpu.gpus_per_board,
+        "facts": facts_body(snapshot, gpu),
         "attributes": plain(gpu.attributes),
         "figures": {
             name: {
@@ -119,6 +121,7 @@ def gpu_detail(snapshot: Snapshot, name: str, as_of: date, language: str) -> Pay
         if gpu_id == gpu.id
         for fact in facts
     ]
+    body["remarks"] = remark_bodies(snapshot, gpu.id, as_of, language)
     body["as_of"] = as_of.isoformat()
     body["versions"] = payload.versions(snapshot.version)
     said: Payload = say(body, language)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, TypeVar
@@ -15,6 +16,8 @@ T = TypeVar("T")
 Place = str | tuple[str, int]
 """A field, or one item of a list field."""
 
+DAYS = (date(1990, 1, 1), date(2100, 12, 31))
+"""The first and the last day that a question may be about."""
 _TEXT_LIMIT = 200
 _LIST_LIMIT = 500
 _SHOWN = 80
@@ -75,7 +78,9 @@ class Fields:
     def check_number(self, name: Place, value: Any, limits: Range) -> float | None:
         """The value as a float, or None with the fault noted."""
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.fault(name, "not_a_number", value=shown(value))
+            plain = unicodedata.normalize("NFKC", value[:_SHOWN]) if isinstance(value, str) else value
+            code = "not_a_number" if plain == value else "full_width_digits"
+            self.fault(name, code, value=shown(value), plain=shown(plain))
             return None
         if isinstance(value, float) and not math.isfinite(value):
             self.fault(name, "not_finite")
@@ -162,7 +167,10 @@ class Fields:
         if value is None:
             return None
         parsed = parse_day(value)
-        if parsed is None:
+        if parsed is None and written_day(value) is not None:
+            first, last = (day.isoformat() for day in DAYS)
+            self.fault(name, "date_out_of_range", value=shown(value), first=first, last=last)
+        elif parsed is None:
             self.fault(name, "not_a_date", value=shown(value))
         return parsed
 
@@ -194,14 +202,19 @@ class Fields:
 
 
 def parse_day(value: str) -> date | None:
-    """The date of an ISO text (2026-11-30) between 1990 and 2100, else None."""
+    """The date of an ISO text (2026-11-30) within `DAYS`, else None."""
+    parsed = written_day(value)
+    return parsed if parsed is not None and DAYS[0] <= parsed <= DAYS[1] else None
+
+
+def written_day(value: str) -> date | None:
+    """The date that an ISO text writes out, whenever that is, else None."""
     if len(value) != 10 or not value.isascii():
         return None
     try:
-        parsed = date.fromisoformat(value)
+        return date.fromisoformat(value)
     except ValueError:
         return None
-    return parsed if 1990 <= parsed.year <= 2100 else None
 
 
 def given(value: T | None, default: T) -> T:

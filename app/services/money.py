@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from copy import deepcopy
 from datetime import date
 from typing import Any
 
@@ -15,8 +17,22 @@ def to_cny(amount: float, currency: str, snapshot: Snapshot, as_of: date) -> flo
     return None if use is None else amount * use.rate
 
 
+_YUAN = re.compile(r"(?<!_per_1000)_cny(?=$|_per_card$|_per_sustained_tflops$|_total$)")
+"""Names of amounts in yuan. Figures per 1000 yuan and the yuan per kWh of a question are none."""
+
+
+def in_currency(body: dict[str, Any], currency: str, snapshot: Snapshot, as_of: date) -> dict[str, Any]:
+    """An answer that says its currency; for USD, with dollars beside every yuan and the dated rate."""
+    if currency != "USD":
+        return {**body, "currency": currency}
+    # Parts of it may be kept for the next reader: dollars go into a copy.
+    said = {**deepcopy(body), "currency": currency}
+    said["rate"] = dollars_beside(said, snapshot, as_of)
+    return said
+
+
 def dollars_beside(payload: Any, snapshot: Snapshot, as_of: date) -> dict[str, Any] | None:
-    """Add `…_usd` beside every `…_cny` of a payload.
+    """Add `…_usd` beside every `…_cny` of a payload, whether one amount or several by name.
 
     Returns
     -------
@@ -41,8 +57,14 @@ def _add(value: Any, rate: float) -> None:
             _add(item, rate)
     elif isinstance(value, dict):
         for key, amount in list(value.items()):
-            # Figures per 1000 yuan are no amounts of money.
-            if key.endswith("_cny") and not key.endswith("_per_1000_cny") and isinstance(amount, int | float):
-                value[key.removesuffix("cny") + "usd"] = round_significant(amount / rate)
-            else:
+            name = _YUAN.sub("_usd", key)
+            if name == key:
                 _add(amount, rate)
+            elif isinstance(amount, dict):
+                value[name] = {part: _dollars(inner, rate) for part, inner in amount.items()}
+            elif amount is not None:
+                value[name] = _dollars(amount, rate)
+
+
+def _dollars(amount: Any, rate: float) -> float | None:
+    return round_significant(amount / rate) if isinstance(amount, int | float) else None

@@ -10,6 +10,14 @@ from fastapi.testclient import TestClient
 
 from app.api.examples import BERT_TRAINING, LLAMA_INFERENCE
 
+LLAMA_CONFIG = {
+    "model_type": "llama",
+    "num_hidden_layers": 32,
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "intermediate_size": 14_336,
+    "vocab_size": 128_256,
+}
 FAMILY = {"family": "decoder", "parameters": 7e9}
 
 
@@ -37,7 +45,7 @@ TABLE: list[tuple[str, Any, str, str]] = [
     ("absurd float", workload(sequence_length=1e308), "/workload/sequence_length", "out_of_range"),
     ("half a sequence", workload(batch_size=1.5), "/workload/batch_size", "not_an_integer"),
     ("text for number", workload(batch_size="16"), "/workload/batch_size", "not_a_number"),
-    ("full-width digits", workload(batch_size="１６"), "/workload/batch_size", "not_a_number"),
+    ("full-width digits", workload(batch_size="１６"), "/workload/batch_size", "full_width_digits"),
     ("bool for number", workload(batch_size=True), "/workload/batch_size", "not_a_number"),
     ("list for number", workload(batch_size=[16]), "/workload/batch_size", "not_a_number"),
     ("number for bool", workload(compile=1), "/workload/compile", "not_a_boolean"),
@@ -77,10 +85,23 @@ TABLE: list[tuple[str, Any, str, str]] = [
     ),
     ("no size", model({"family": "vision"}), "/workload/model/parameters", "required"),
     ("config no object", model({"config": "x"}), "/workload/model/config", "not_an_object"),
+    (
+        "KV heads that do not divide",
+        model({**FAMILY, "attention_heads": 32, "kv_heads": 7}),
+        "/workload/model/kv_heads",
+        "kv_heads_do_not_divide",
+    ),
+    (
+        "KV heads of a config that do not divide",
+        model({"config": {**LLAMA_CONFIG, "num_key_value_heads": 7}}),
+        "/workload/model/config/num_key_value_heads",
+        "kv_heads_do_not_divide",
+    ),
     ("empty config", model({"config": {}}), "/workload/model/config", ""),
     ("plan", workload(parallelism={"tensor": 3}), "/workload/parallelism/tensor", ""),
     ("ZeRO 4", workload(parallelism={"zero_stage": 4}), "/workload/parallelism/zero_stage", "out_of_range"),
     ("date", {**workload(), "as_of": "30.11.2026"}, "/as_of", "not_a_date"),
+    ("long ago", {**workload(), "as_of": "1066-10-14"}, "/as_of", "date_out_of_range"),
     ("no such day", {**workload(), "as_of": "2026-02-30"}, "/as_of", "not_a_date"),
     (
         "4-bit training",
@@ -257,6 +278,8 @@ def test_a_wide_config_is_refused_in_bounded_time(api: TestClient) -> None:
         ("/gpus?cursor=%F0%9F%92%A9", "/cursor", "unknown_cursor"),
         ("/prices?gpu=rtx9999", "/gpu", "unknown_gpu"),
         ("/prices?as_of=yesterday", "/as_of", "not_a_date"),
+        ("/prices?as_of=1066-10-14", "/as_of", "date_out_of_range"),
+        ("/quotes?as_of=2101-01-01", "/as_of", "date_out_of_range"),
         ("/prices?conditon=new", "/conditon", "unknown_field"),
         ("/benchmarks?model=llama-99", "/model", "unknown_model"),
         ("/gpus?lang=fr", "/lang", "unknown_value"),

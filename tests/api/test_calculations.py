@@ -272,3 +272,80 @@ def test_24_gb_hold_an_8b_adapter_and_no_14b_one(api: TestClient) -> None:
     assert answer["fit"]["verdict"] != "does_not_fit"
     assert 7e9 <= answer["growth"]["largest_parameters"] <= 9e9
     assert answer["growth"]["next_parameters"] <= 14e9
+
+
+def test_what_does_nothing_for_a_question_stands_in_the_assumptions(api: TestClient) -> None:
+    said = {"kv_precision": "fp8", "lora_rank": 8, "offload": {"experts": True, "activations": False}}
+    body = {"workload": {"model": {"preset": "resnet-50"}, "precision": "fp16", **said}}
+    for answer in (
+        api.post("/api/v1/memory", json=body),
+        api.post("/api/v1/fit", json={**body, "gpu": "rtx4090"}),
+        api.post("/api/v1/speed", json={**body, "gpu": "rtx4090"}),
+        api.post("/api/v1/shortlist", json={**body, "limit": 1}),
+    ):
+        found = {
+            a["field"]: a["why_code"] for a in answer.json()["assumptions"] if "ignored" in a["why_code"]
+        }
+        assert found == {
+            "kv_precision": "ignored_by_family",
+            "lora_rank": "ignored_without_adapter",
+            "offload.experts": "ignored_without_experts",
+        }
+
+
+def test_the_measurements_behind_a_speed_open(api: TestClient) -> None:
+    workload = {
+        "model": {"preset": "bert-large-uncased"},
+        "task": "training",
+        "precision": "tf32",
+        "batch_size": 32,
+        "sequence_length": 128,
+    }
+    speed = api.post("/api/v1/speed", json={"workload": workload, "gpu": "a100-pcie-40gb"}).json()["speed"]
+    assert speed["basis"] == "measured"
+    assert [row["id"] for row in speed["measurements"]] == speed["sources"]
+    first = speed["measurements"][0]
+    assert first["gpu_id"] == "a100-pcie-40gb" and first["model"] == "bert-large-uncased"
+    assert first["value"] > 0 and first["unit"] == "samples_per_s"
+    assert first["title"] and first["url"].startswith("https://")
+
+
+def test_work_of_a_speech_model_is_hours_of_audio(api: TestClient) -> None:
+    body: dict[str, Any] = {
+        "workload": {"model": {"preset": "whisper-large-v3"}, "precision": "fp16"},
+        "filters": {"gpus": ["rtx4090"]},
+        "counts": [1],
+        "limit": 1,
+    }
+    answer = api.post("/api/v1/shortlist", json={**body, "work": {"amount": 1000, "unit": "hours"}}).json()
+    option = answer["options"][0]
+    assert option["cost"]["work_hours"] == pytest.approx(1000 / option["speed"]["expected"], rel=1e-6)
+    assert "work_hours_of_audio" in [a["why_code"] for a in answer["assumptions"]]
+    refused = api.post("/api/v1/shortlist", json={**body, "work": {"amount": 1000, "unit": "tokens"}}).json()
+    assert refused["errors"][0]["pointer"] == "/work/unit"
+    assert "…" not in refused["errors"][0]["detail"] and "hours" in refused["errors"][0]["detail"]
+
+
+def test_a_system_without_the_engine_and_a_driver_older_than_the_card_are_refused(api: TestClient) -> None:
+    workload = {"model": {"preset": "llama-3.1-8b"}}
+    body = {"workload": workload, "filters": {"gpus": ["rtx4090"], "os": "windows"}, "counts": [1]}
+    (rejected,) = api.post("/api/v1/shortlist", json=body).json()["rejected"]
+    assert (rejected["code"], rejected["remedy"]["change"]) == ("os", {"filters.os": "linux"})
+    assert "vllm" in rejected["text"].lower()
+    old = {**body, "filters": {"gpus": ["rtx4090"], "driver": "450.80", "frameworks": ["tensorflow==2.13"]}}
+    (rejected,) = api.post("/api/v1/shortlist", json=old).json()["rejected"]
+    assert rejected["code"] == "os" and "450.80" in rejected["text"]
+    assert rejected["remedy"]["code"] == "change_driver"
+
+
+def test_no_tensorflow_package_is_compiled_for_the_rtx_50_series(api: TestClient) -> None:
+    workload = {
+        "model": {"preset": "resnet-50"},
+        "task": "training",
+        "precision": "fp16",
+        "batch_size": 32,
+        "engine": "tensorflow",
+    }
+    body = {"workload": workload, "filters": {"gpus": ["rtx5090"]}, "counts": [1], "limit": 1}
+    flags = api.post("/api/v1/shortlist", json=body).json()["options"][0]["flags"]
+    assert "framework_no_release_compiled" in [f["code"] for f in flags]

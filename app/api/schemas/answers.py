@@ -79,6 +79,21 @@ class Remedy(Open):
     fit: Fit | None = None
 
 
+class Measured(Open):
+    """A measurement behind a speed."""
+
+    id: str
+    gpu_id: str
+    gpu_count: int
+    model: str
+    value: float
+    unit: str
+    observed_on: str
+    own: bool
+    title: str
+    url: str
+
+
 class Speed(Open):
     """Throughput of all cards together."""
 
@@ -90,6 +105,8 @@ class Speed(Open):
     bound: str = Field(examples=["bandwidth"])
     phase: str = Field(examples=["decode"])
     steps_per_s: float
+    sources: list[str] = Field(description="Ids of the measurements behind the figure.")
+    measurements: list[Measured]
 
 
 class MemoryAnswer(Open):
