@@ -7,7 +7,18 @@ import sys
 from collections.abc import Sequence
 
 from app import __version__
-from app.commands import accuracy, calculations, database, importing, keys, server, verify
+from app.commands import (
+    accuracy,
+    bench,
+    calculations,
+    compare,
+    database,
+    editors,
+    importing,
+    keys,
+    server,
+    verify,
+)
 from app.commands.output import CommandFailure, complain
 
 DESCRIPTION = "Which GPU to buy or rent for a model, and why. Settings come from CARDWORTH_* variables."
@@ -20,11 +31,14 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     server.add_commands(commands)
     calculations.add_commands(commands)
+    compare.add_commands(commands)
     accuracy.add_commands(commands)
     database.add_commands(commands)
     keys.add_commands(commands)
+    editors.add_commands(commands)
     importing.add_commands(commands)
     verify.add_commands(commands)
+    bench.add_commands(commands)
     return parser
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from app.commands import question, report
 from app.commands.database import read_settings, trouble
-from app.commands.output import EXIT_INPUT, EXIT_STALE, CommandFailure, language_of, write, write_json
+from app.commands.output import language_of, write, write_json
+from app.commands.refusals import refusals
 from app.services import calculator, maintenance
-from app.services.contract import InputFault
-from app.services.texts import say_fault, say_message
 
 Payload = dict[str, Any]
 
@@ -57,14 +56,12 @@ def _runner(
         language = language_of(options.lang)
         body = question.body_of(options)
         currency = {"currency": options.currency} if hasattr(options, "currency") else {}
-        with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
-            try:
-                answer = calculate(body, snapshot, _today(), language, **currency)
-            except InputFault as fault:
-                lines = [f"{e.pointer or '/'}: {say_fault(e, language)}" for e in fault.errors]
-                raise CommandFailure("\n".join(lines), EXIT_INPUT) from fault
-            except calculator.StalePrice as stale:
-                raise CommandFailure(say_message(stale.message, language), EXIT_STALE) from stale
+        with (
+            trouble(),
+            maintenance.open_catalogue(read_settings().database_url) as snapshot,
+            refusals(language),
+        ):
+            answer = calculate(body, snapshot, _today(), language, **currency)
         if options.json:
             write_json(answer)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.commands.database import read_settings, trouble
 from app.services import maintenance
+from app.services.prepared import calm_collector
 
 
 def add_commands(commands: Any) -> None:
@@ -19,6 +20,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    calm_collector()
     settings = read_settings()
     stated = {k: v for k, v in {"host": options.host, "port": options.port}.items() if v is not None}
     settings = settings.model_copy(update=stated)
