@@ -100,6 +100,8 @@ document.addEventListener("htmx:after:swap", (event) => {
   if (source?.matches?.("a[data-row]")) setRow(source, true);
   settle();
   setUpPicker();
+  holdActions();
+  watchAnswer();
   if (source?.id !== "ask" || !submitted) return;
   submitted = false;
   const summary = document.querySelector(".errsum");
@@ -117,6 +119,58 @@ for (const name of ["htmx:response:error", "htmx:error"]) {
     const box = document.getElementById("failure");
     if (box && !aborted && (status === 0 || status >= 500)) box.hidden = false;
   });
+}
+
+/* A form with faults: the answer of the last valid question stays, but nothing is made of it. */
+function holdActions() {
+  const held = Boolean(document.querySelector("#fields .errsum"));
+  for (const actions of document.querySelectorAll("#main .acts, #main .cols")) actions.inert = held;
+  const note = document.getElementById("outdated");
+  if (note) note.hidden = !held;
+}
+
+/* The link of the question: copied where the browser lets us, else opened as any link. */
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-copy]");
+  if (!link || event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
+  event.preventDefault();
+  copy(link.href).then((done) => {
+    if (!done) { location.assign(link.href); return; }
+    const word = link.textContent;
+    link.textContent = link.dataset.copy;
+    const said = document.getElementById("said");
+    if (said) said.textContent = link.dataset.copy;
+    setTimeout(() => { link.textContent = word; }, 2000);
+  });
+});
+
+// Without https there is no clipboard object; the older way still works there.
+async function copy(text) {
+  if (navigator.clipboard) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* refused: the older way */ }
+  }
+  const box = document.createElement("textarea");
+  box.value = text;
+  box.className = "vh";
+  document.body.append(box);
+  box.select();
+  const done = document.execCommand("copy");
+  box.remove();
+  return done;
+}
+
+/* On a phone the question stays at the top; once the answer is out of sight it says the answer too. */
+const passed = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const gone = !entry.isIntersecting && entry.boundingClientRect.top < 0;
+    document.querySelector("details.ask")?.classList.toggle("past", gone);
+  }
+});
+
+function watchAnswer() {
+  const answer = document.querySelector(".res .ans > :first-child");
+  passed.disconnect();
+  if (answer) passed.observe(answer);
 }
 
 /* Model picker: a combobox over the datalist, which is all there is without this file. The list lies outside
@@ -291,7 +345,10 @@ async function draw(box) {
   const figure = await answer.json();
   if (box.clientWidth < 520) {
     // On a narrow drawing labels would cover the points; a touch shows them, and the table has them all.
-    for (const trace of figure.data) if (trace.customdata && trace.mode === "markers+text") trace.mode = "markers";
+    for (const note of figure.layout.annotations || []) {
+      if (note.name === "first" || note.name === "front") note.visible = false;
+      if (note.name === "phone") note.visible = true;
+    }
   }
   const locale = document.body.dataset.locale;
   if (locale === "zh-CN") Plotly.register(CHINESE);
@@ -324,5 +381,10 @@ DARK.addEventListener("change", () => {
   }
 });
 
-document.addEventListener("DOMContentLoaded", () => { openQuestion(); setUpPicker(); settle(); });
+// Opened from where it sticks: the form begins at the top of the page, far above.
+document.addEventListener("toggle", (event) => {
+  if (event.target.matches?.("details.ask") && event.target.open && !WIDE.matches) event.target.scrollIntoView();
+}, true);
+
+document.addEventListener("DOMContentLoaded", () => { openQuestion(); setUpPicker(); settle(); watchAnswer(); });
 WIDE.addEventListener("change", openQuestion);

@@ -138,7 +138,9 @@ def _foreign_lines(
                 "type": "scatter",
                 "mode": "lines+markers" if len(rows) < 4 else "lines",
                 "name": gettext("{channel}, {condition}, converted from {currency}").format(
-                    channel=channel or currency, condition=words.get(condition, condition), currency=currency
+                    channel=gettext(channel) if channel else currency,
+                    condition=words.get(condition, condition),
+                    currency=currency,
                 ),
                 **_points(sorted(rows, key=lambda p: day_of(p["observed_on"])), frame),
                 "line": {"color": colour, "width": 1.5},

@@ -1,9 +1,8 @@
-"""Charts of a ranked answer: compute per 1000 yuan, memory against what is usable, cost against speed."""
+"""Bar charts of a ranked answer: compute per 1000 yuan, memory against what is usable."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any
 
 from app.charts.memory_groups import memory_groups
@@ -11,12 +10,11 @@ from app.charts.theme import (
     Figure,
     Gettext,
     bars_height,
+    condition_suffix,
     even_ticks,
     faint_ink,
     figure,
-    height,
     ink,
-    money_label,
     roles,
 )
 
@@ -157,13 +155,23 @@ def memory_chart(
     data.append(
         {
             "type": "scatter",
-            "mode": "markers+text",
+            "mode": "text",
+            "y": names,
+            # Right of the wall, and of a whisker that goes beyond it.
+            "x": [max(v, n["high"] + used_gib) for v, n in zip(usable, need, strict=True)],
+            "text": [f"\u00a0\u00a0{v:.1f}" for v in usable],
+            "textposition": "middle right",
+            "textfont": {"size": 11, "color": faint_ink(theme)},
+            "hoverinfo": "skip",
+        }
+    )
+    data.append(
+        {
+            "type": "scatter",
+            "mode": "markers",
             "y": names,
             "x": usable,
             "marker": {"symbol": "line-ns", "size": 17, "line": {"width": 2, "color": role["wall"]}},
-            "text": [f"  {v:.1f}" for v in usable],
-            "textposition": "middle right",
-            "textfont": {"size": 11, "color": faint_ink(theme)},
             "hovertemplate": "%{x:.1f} GiB<extra></extra>",
         }
     )
@@ -176,158 +184,3 @@ def memory_chart(
         "yaxis": {"autorange": "reversed", "showgrid": False},
     }
     return figure(theme, data, layout)
-
-
-def condition_suffix(option: Option, among: Sequence[Option], gettext: Gettext) -> str:
-    """The condition, where the same count of the same card stands in the list twice."""
-    if sum(other["label"] == option["label"] for other in among) < 2:
-        return ""
-    words = {
-        "new": gettext("new"),
-        "used": gettext("used"),
-        "refurbished": gettext("refurbished"),
-        "modded": gettext("modified"),
-    }
-    pattern = gettext("%(card)s (%(condition)s)")
-    return pattern % {"card": "", "condition": words.get(str(option["condition"]), option["condition"])}
-
-
-def pareto_chart(
-    options: Sequence[Option],
-    pareto: Sequence[int],
-    theme: str,
-    language: str,
-    gettext: Gettext,
-    *,
-    unit: str,
-) -> Figure:
-    """Total cost against speed; the dashed stair joins the options that nothing beats in both."""
-    role = roles(theme)
-    options = [option for option in options if option["speed"]["expected"] is not None]
-    front = set(pareto)
-    costs = [option["cost"]["total_cny"] for option in options]
-    speeds = [option["speed"]["expected"] for option in options]
-    x_ticks = even_ticks(max([*costs, 1.0]) * 1.08, 6)
-    # Where all options cost much the same, the empty half of the axis is left out.
-    cheapest = 0.75 * min(costs, default=0.0)
-    x_ticks = [
-        tick for tick, following in zip(x_ticks, [*x_ticks[1:], inf], strict=True) if following > cheapest
-    ]
-    y_top = max([option["speed"]["high"] for option in options] + [1.0])
-    y_ticks = even_ticks(y_top, 4)
-    labels = [option["label"] if _shown(i, options) else "" for i, option in enumerate(options)]
-    x_range = (x_ticks[0], x_ticks[-1])
-    places = label_positions(list(zip(costs, speeds, strict=True)), labels, x_range, y_ticks[-1])
-    stair = sorted((c, s) for c, s, o in zip(costs, speeds, options, strict=True) if o["rank"] in front)
-    data: list[dict[str, Any]] = [
-        {
-            "type": "scatter",
-            "mode": "lines",
-            "x": [c for c, _ in stair],
-            "y": [s for _, s in stair],
-            "line": role["pareto_line"],
-            "hoverinfo": "skip",
-        }
-    ]
-    for on_front in (False, True):
-        chosen = [i for i, o in enumerate(options) if (o["rank"] in front) == on_front]
-        if not chosen:
-            continue
-        marker = {"size": 10, **(role["pareto_point"] if on_front else role["dominated_point"])}
-        data.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "x": [costs[i] for i in chosen],
-                "y": [speeds[i] for i in chosen],
-                "text": [labels[i] for i in chosen],
-                "textposition": [places[i] for i in chosen],
-                "marker": marker,
-                "error_y": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [options[i]["speed"]["high"] - speeds[i] for i in chosen],
-                    "arrayminus": [speeds[i] - options[i]["speed"]["low"] for i in chosen],
-                },
-                "customdata": [options[i]["label"] for i in chosen],
-                "hovertemplate": "%{customdata}<br>\u00a5%{x:,.0f}<br>%{y:,.3~g} " + unit + "<extra></extra>",
-            }
-        )
-    layout = {
-        "height": height("pareto"),
-        "xaxis": {
-            "range": list(x_range),
-            "tickvals": x_ticks,
-            "ticktext": [money_label(v, language) for v in x_ticks],
-            "showgrid": False,
-            "title": {"text": gettext("total cost, \u00a5")},
-        },
-        "yaxis": {"range": [0, y_ticks[-1]], "tickvals": y_ticks, "showgrid": True, "title": {"text": unit}},
-    }
-    return figure(theme, data, layout)
-
-
-def _shown(index: int, options: Sequence[Option]) -> bool:
-    # The same card twice on one spot (two conditions) would print its label over itself.
-    label = options[index]["label"]
-    return not any(other["label"] == label for other in options[:index])
-
-
-def label_positions(
-    points: Sequence[tuple[float, float]], labels: Sequence[str], x_range: tuple[float, float], top: float
-) -> list[str]:
-    """Where each label stands beside its point: the first place that covers neither label, point nor edge.
-
-    Parameters
-    ----------
-    points: cost and speed of each label's point.
-    labels: the texts; an empty one takes no room.
-    x_range, top: ends of the axes.
-    """
-    left, right = x_range
-    at = [((x - left) / (right - left) * PLOT_PX[0], (1 - y / top) * PLOT_PX[1]) for x, y in points]
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in at]
-    chosen = []
-    for (x, y), label in zip(at, labels, strict=True):
-        if not label:
-            chosen.append("middle right")
-            continue
-        boxes = {place: _box(x, y, len(label) * LETTER_PX, place) for place in _PLACES}
-        place = min(_PLACES, key=lambda p: (_crowding(boxes[p], taken), _PLACES.index(p)))
-        taken.append(boxes[place])
-        chosen.append(place)
-    return chosen
-
-
-PLOT_PX = (960.0, 270.0)
-"""Size of the drawing on a wide screen; on narrow ones only the points are labelled on touch."""
-LETTER_PX = 6.8
-_PLACES = (
-    "middle right",
-    "middle left",
-    "top right",
-    "bottom right",
-    "top left",
-    "bottom left",
-    "top center",
-    "bottom center",
-)
-
-Box = tuple[float, float, float, float]
-
-
-def _box(x: float, y: float, width: float, place: str) -> Box:
-    vertical, horizontal = place.split()
-    left = {"right": x + 8, "left": x - 8 - width, "center": x - width / 2}[horizontal]
-    top = {"middle": y - 8, "top": y - 22, "bottom": y + 6}[vertical]
-    return left, top, left + width, top + 16
-
-
-def _crowding(box: Box, taken: Sequence[Box]) -> float:
-    """Overlapped area in px\u00b2; what leaves the drawing counts as covered too."""
-    area = sum(
-        max(0.0, min(box[2], b[2]) - max(box[0], b[0])) * max(0.0, min(box[3], b[3]) - max(box[1], b[1]))
-        for b in taken
-    )
-    outside = max(0.0, -box[0]) + max(0.0, box[2] - PLOT_PX[0] - 40)
-    return area + 16 * outside + 100 * max(0.0, -box[1] - 8)

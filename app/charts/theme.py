@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,20 @@ def even_ticks(largest: float, most: int = 5) -> list[float]:
     return [i * step for i in range(count + 1)]
 
 
+def span_ticks(lowest: float, highest: float, most: int = 5) -> list[float]:
+    """Round values that hold a span with a little room; from 0 where the span reaches down far enough."""
+    if highest <= 0:
+        return [0.0, 1.0]
+    span = max(highest - lowest, 0.1 * highest)
+    low = lowest - 0.08 * span
+    start = 0.0 if low < 0.3 * highest else low
+    raw = (highest + 0.04 * span - start) / most
+    magnitude = 10.0 ** floor(log10(raw))
+    step = next(magnitude * m for m in (1, 2, 2.5, 5, 10) if magnitude * m >= raw * 0.999)
+    first, last = floor(start / step), ceil((highest + 0.04 * span) / step)
+    return [i * step for i in range(first, last + 1)]
+
+
 def money_label(value: float, language: str) -> str:
     """A round amount on an axis: 5 \u4e07 in Chinese, 50k in English."""
     if value == 0:
@@ -79,3 +94,17 @@ def money_label(value: float, language: str) -> str:
         if value >= scale:
             return f"{value / scale:g}{unit}"
     return f"{value:,.0f}"
+
+
+def condition_suffix(option: Mapping[str, Any], among: Sequence[Mapping[str, Any]], gettext: Gettext) -> str:
+    """The condition, where the same count of the same card stands in the list twice."""
+    if sum(other["label"] == option["label"] for other in among) < 2:
+        return ""
+    words = {
+        "new": gettext("new"),
+        "used": gettext("used"),
+        "refurbished": gettext("refurbished"),
+        "modded": gettext("modified"),
+    }
+    pattern = gettext("%(card)s (%(condition)s)")
+    return pattern % {"card": "", "condition": words.get(str(option["condition"]), option["condition"])}

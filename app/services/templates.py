@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from app.services.data_templates import DATA_TEMPLATES
+from app.services.editor_templates import EDITOR_TEMPLATES
+from app.services.notice_templates import NOTICE_TEMPLATES
 from app.services.speed_templates import SPEED_TEMPLATES
 
 
@@ -18,6 +20,7 @@ TEMPLATES: dict[str, str] = {
     "unknown_value": N_("{value} is not one of the accepted values: {allowed}."),
     "not_an_object": N_("This must be a JSON object."),
     "not_a_number": N_("This must be a number."),
+    "full_width_digits": N_("Type the digits in half width: {plain}."),
     "not_an_integer": N_("This must be a whole number."),
     "not_whole": N_("This must be a whole number."),
     "not_finite": N_("This must be a finite number."),
@@ -35,6 +38,7 @@ TEMPLATES: dict[str, str] = {
     "too_large": N_("The value must be at most {limit}."),
     "not_valid": N_("The value is not valid."),
     "not_json": N_("This is not readable as JSON."),
+    "date_out_of_range": N_("The date must lie between {first} and {last}."),
     "not_a_date": N_("This must be a date such as 2026-11-30."),
     "not_a_version": N_("This must be a version number such as 550.54."),
     "not_an_image_size": N_("Give one size in pixels, or height and width."),
@@ -66,7 +70,7 @@ TEMPLATES: dict[str, str] = {
     ),
     "precision_cannot_train": N_("Weights in {value} cannot be trained."),
     "task_needs_transformer": N_("{value} needs a transformer with known layers."),
-    "work_unit_does_not_match": N_("Work in {unit} cannot be set against a speed in {speed}."),
+    "work_unit_does_not_match": N_("Work in {unit} cannot be timed for this model; state it in {units}."),
     # Problems of the API
     "invalid_input_title": N_("The request is not valid"),
     "fields_at_fault": N_("{count} fields need attention."),
@@ -181,8 +185,8 @@ TEMPLATES: dict[str, str] = {
     ),
     "behind_first_by_speed": N_("{behind_percent} slower than {first}."),
     "behind_first_by_power": N_("Draws {behind_percent} more power than {first}."),
-    "faster_than_first": N_("{percent} faster than {first}."),
-    "slower_than_first": N_("{percent} slower than {first}."),
+    "faster_than_first": N_("{percent} faster than the first."),
+    "slower_than_first": N_("{percent} slower than the first."),
     "on_pareto_front": N_("No other option is both cheaper and faster."),
     # What to mind about an option
     "availability_remark": N_("Since {since}, for {region}: {statement}"),
@@ -196,6 +200,10 @@ TEMPLATES: dict[str, str] = {
     "price_is_launch_price": N_("Only the launch price of {observed_on} is known."),
     "price_variant_assumed": N_("The source does not say which variant of the card its price is for."),
     "price_is_of_server": N_("The price is of a whole 8-card server, host included: {amount_cny}."),
+    "module_needs_board": N_(
+        "{form_factor}, no plug-in card: it runs on a base board (HGX, UBB) in its own server, which this "
+        "price does not hold."
+    ),
     "modded_without_warranty": N_("Modified card, without the maker's warranty."),
     "engine_lacks_format": N_(
         "{framework} has no {precision} kernels for {gpu}; they need compute capability {needed}."
@@ -249,13 +257,14 @@ TEMPLATES: dict[str, str] = {
     "remedy_stale_price": N_("Accept stale prices, or record a newer one."),
     "remedy_unpriced": N_("Give your own price for {gpu}."),
     # Advice beside the list
-    "vram_tier": N_("Memory class for one card: {tier}."),
+    "vram_tier": N_("On one card alone: the {tier} class."),
     "vram_tier_several": N_("No single card holds it: about {cards} cards of 80 GB."),
     "class_data_centre": N_("{yes} of the four questions are answered yes ({answers}): data-centre cards."),
     "class_multi_gpu_or_data_centre": N_(
-        "Needs {need_gib}, which does not fit one card of {card_gib}: several cards, or a data-centre card."
+        "One card alone would need {need_gib}, more than a card of {card_gib} holds: share it over several "
+        "cards, or take a data-centre card."
     ),
-    "class_single_card": N_("A single consumer or workstation card is enough: {need_gib}."),
+    "class_single_card": N_("One consumer or workstation card is enough; it needs {need_gib}."),
     "tenants_need_partitions": N_(
         "Several tenants: a card with MIG parts them in hardware; otherwise give each its own card."
     ),
@@ -291,4 +300,6 @@ TEMPLATES: dict[str, str] = {
     "budget_not_converted": N_("The budget must be in yuan here."),
 }
 TEMPLATES |= DATA_TEMPLATES
+TEMPLATES |= EDITOR_TEMPLATES
 TEMPLATES |= SPEED_TEMPLATES
+TEMPLATES |= NOTICE_TEMPLATES

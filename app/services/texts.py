@@ -14,16 +14,19 @@ from app.core.kept import Kept
 from app.core.reasons import LASTING_CODES
 from app.core.shortlist import KEPT_REJECTIONS
 from app.services import figures
+from app.services.card_names import short_card_name
 from app.services.language import translations
 from app.services.templates import TEMPLATES
 from app.services.terms import TERM_OF_PARAMETER, TERMS
 
 UNKNOWN = "…"
 _SEPARATOR = {"zh": "、", "en": ", "}
+_CLAUSES = {"zh": "；", "en": "; "}
 _LIST_SHOWN = 12
 _UNGROUPED = frozenset({"year", "seed"})
 _YUAN = frozenset({"amount", "needed", "over"})
 _LABELS = frozenset({"first", "next", "winner"})
+_CARDS = frozenset({"gpu", "card"})
 _CONDITION = re.compile(r"(.+) \((new|used|refurbished|modded)\)")
 _FRACTIONS = frozenset({"utilisation", "threshold"})
 
@@ -35,6 +38,7 @@ _WITHOUT_MESSAGES = frozenset(
         "speed",
         "cost",
         "price",
+        "rental",
         "metrics",
         "plan",
         "gpu",
@@ -88,7 +92,8 @@ def _filled(code: str, language: str, *values: Any) -> str:
         for name, value in zip(names, values, strict=True)
         if value is not _ABSENT
     }
-    return text.format_map(_Parameters(shown))
+    # After a full-width bracket stands no space.
+    return text.format_map(_Parameters(shown)).replace("\uff09 ", "\uff09")
 
 
 @lru_cache(maxsize=4096)
@@ -182,21 +187,31 @@ def _shown(name: str, value: Any, language: str) -> str:
         return term("boolean", "yes" if value else "no", language)
     if isinstance(value, list | tuple):
         items = [_shown(name, v, language) for v in value[:_LIST_SHOWN]]
+        if name == "changes":
+            # Sentences of their own elsewhere, here parts of one.
+            items = [item.rstrip(".\u3002") for item in items]
         if len(value) > _LIST_SHOWN:
             items.append(UNKNOWN)
-        return _SEPARATOR[language].join(items)
+        return (_CLAUSES if name == "changes" else _SEPARATOR)[language].join(items)
     if isinstance(value, int | float) or hasattr(value, "__float__"):
         return _number(name, float(value), language)
     if name in _LABELS:
         return _label(str(value), language)
+    if name in _CARDS:
+        return short_card_name(str(value))
     kind = TERM_OF_PARAMETER.get(name)
     return str(value) if kind is None else term(kind, str(value), language)
 
 
 def _label(text: str, language: str) -> str:
-    """The label of an option with its condition in the reader's language: 2 × RTX 4090 (used)."""
+    """The label of an option, its condition in the reader's language: 2 × RTX 4090 (used)."""
+    text = short_card_name(text)
     match = _CONDITION.fullmatch(text)
-    return text if match is None else f"{match[1]} ({term('condition', match[2], language)})"
+    if match is None:
+        return text
+    condition = term("condition", match[2], language)
+    # Chinese sentences take full-width brackets.
+    return f"{match[1]}\uff08{condition}\uff09" if language == "zh" else f"{match[1]} ({condition})"
 
 
 def _number(name: str, value: float, language: str) -> str:

@@ -65,8 +65,9 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     page, snapshot, words = open_page(request)
     state = read_form(request.query_params.multi_items() if pairs is None else pairs)
     family = family_of(state, snapshot)
-    if family in ("vision", "diffusion") and "work_unit" not in state.given:
-        state.values["work_unit"] = ("images",)
+    unit = {"vision": "images", "diffusion": "images", "speech": "hours"}.get(family)
+    if unit and "work_unit" not in state.given:
+        state.values["work_unit"] = (unit,)
     body, faults = build_request(state, family=family, chinese_vendors=chinese_vendors(snapshot))
     query = canonical_query(state, family=family)
     shown = TableView.read(request.query_params) if pairs is None else TableView()

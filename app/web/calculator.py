@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from app.services.contract import Snapshot
 from app.web import choices as form_choices
 from app.web import rejections, view
 from app.web.answers import Asked, ask, snapshot_of, today
@@ -21,6 +23,7 @@ from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.page_cache import PageCache
 from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
+from app.web.renting import rent_rows, rent_sentence
 from app.web.scenarios import four_questions, scenarios
 from app.web.wording import say_short
 
@@ -53,7 +56,8 @@ def calculator(request: Request) -> Response:
     page = Page(request)
     snapshot = snapshot_of(request)
     address = request.url.query
-    key = (snapshot.digest, today(), address, page.language, page.theme, page.currency, is_fragment(request))
+    frame = (page.language, page.theme, page.currency, page.editor.name if page.editor else "")
+    key = (snapshot.digest, today(), address, frame, is_fragment(request))
     kept = _pages.get(key) if len(address) <= MAX_KEPT_ADDRESS else None
     if kept is not None:
         return page.respond(kept[0], 200, kept[1])
@@ -99,7 +103,7 @@ def form_values(asked: Asked) -> dict[str, Any]:
         "f": state,
         "family": asked.family,
         "facts": facts(state, asked.snapshot, asked.words),
-        "models": offers(asked.snapshot, asked.page.language),
+        "model_options": model_options(asked.snapshot, asked.page.language),
         "assumed": assumed,
         "batch_label": _("Concurrent")
         if infers and not images
@@ -124,6 +128,17 @@ def form_values(asked: Asked) -> dict[str, Any]:
         "four_questions": four_questions(state, asked.family, parameters_of(state, asked.snapshot), _),
         **form_choices.choices(state, vendors(asked.snapshot), _),
     }
+
+
+@lru_cache(maxsize=4)
+def model_options(snapshot: Snapshot, language: str) -> Markup:
+    """The names that the model field offers, written once for each catalogue version and language."""
+    option = Markup('<option value="{}"{}>{}</option>')
+    shaped = Markup(' data-shape="{}"')
+    return Markup().join(
+        option.format(offer.name, shaped.format(offer.shape) if offer.shape else "", offer.hint)
+        for offer in offers(snapshot, language)
+    )
 
 
 def question_words(asked: Asked) -> dict[str, str]:
@@ -284,6 +299,8 @@ def shown_answer(
         "first_reason": view.join_sentences(options[0]["reasons"]) if options else "",
         "flip_sentence": view.flip_sentence(answer, words) if options else "",
         "flips": view.flip_rows(answer, words),
+        "rents": rent_rows(options, words),
+        "rent_sentence": rent_sentence(options, words),
         "drawings": drawings(answer, words, links, trains) if options else [],
         "assumptions": view.assumption_rows(answer, words),
         "advice": answer["advice"],

@@ -16,7 +16,9 @@ from app.services.payload import gpu_label
 from app.services.side_by_side import MOST_CARDS, RATE_ROWS, ROW_BY_ID, Chosen, choose, side_by_side
 from app.services.texts import say_fault
 from app.web.answers import open_page, today
-from app.web.explain import Explanation, Fact, explain_price
+from app.web.card_facts import form_factor
+from app.web.explain import explain_price
+from app.web.explanation import Explanation, Fact
 from app.web.labels import N_, precision_name
 from app.web.links import GpuLinks
 from app.web.listing import MAX_TEXT, address, card_names, day_of, only
@@ -27,7 +29,13 @@ from app.web.view import Words, price_words
 router = APIRouter()
 
 PATH = "/compare"
-START = ("rtx4090", "a100-pcie-40gb", "a100-sxm4-80gb")
+STARTS = (
+    (N_("Consumer card or A100"), ("rtx4090", "a100-pcie-40gb", "a100-sxm4-80gb")),
+    (N_("The kinds of 4090"), ("rtx4090", "rtx4090d", "rtx4090-48gb-mod")),
+    (N_("32 to 96 GB with Blackwell"), ("rtx5090", "rtx5090d-v2", "rtx-pro-6000-bw-ws")),
+    (N_("48 to 96 GB for servers"), ("l20", "l40s", "h20-96gb")),
+    (N_("Versions for China, and Ascend"), ("a800-sxm4-80gb", "h20-96gb", "ascend-910b3")),
+)
 """What an empty page offers to start with."""
 SEPARATOR = {"zh": "\u3001", "en": ", "}
 VALUE_ROW = "bf16_tflops_per_1000"
@@ -57,13 +65,6 @@ ECC_NOTE = {
     "inferred": N_("inferred from its kind"),
     "off by default": N_("off by default"),
     "off in the run read": N_("off where it was read"),
-}
-FORM = {
-    "Single-slot": N_("single slot"),
-    "Dual-slot": N_("dual slot"),
-    "Triple-slot": N_("triple slot"),
-    "PCIe dual-slot": N_("PCIe, dual slot"),
-    "cloud only": N_("cloud only"),
 }
 LINK_NOTE = {
     "2-way": N_("2 cards"),
@@ -123,7 +124,7 @@ def compare(request: Request) -> Response:
         sentence=_sentence(body, words),
         print_date=today().isoformat(),
         most=MOST_CARDS,
-        start_url=_url(START),
+        starts=_starts(snapshot, words),
         csv_url=address("/compare.csv", {"gpus": ",".join(ids), "condition": condition, "as_of": stated_day}),
         rank_url=address("/", {"gpus": ",".join(ids)}),
         names=[card["label"] for card in body["cards"]],
@@ -238,6 +239,20 @@ def _cell(
     return {**cell, "shown": shown, "sub": sub, "url": url}
 
 
+def _starts(snapshot: Snapshot, words: Words) -> list[dict[str, str]]:
+    """Comparisons to start from, with the cards that the catalogue has."""
+    known = {gpu.id: gpu_label(gpu) for gpu in snapshot.gpus}
+    return [
+        {
+            "title": words.gettext(title),
+            "cards": " · ".join(known[name] for name in ids if name in known),
+            "url": _url([name for name in ids if name in known]),
+        }
+        for title, ids in STARTS
+        if sum(name in known for name in ids) > 1
+    ]
+
+
 def _shown(row: Mapping[str, Any], cell: Mapping[str, Any], words: Words) -> tuple[str, str]:
     """The cell's text, and the small line under it; empty where the catalogue has nothing."""
     _, f = words.gettext, words.formats
@@ -266,7 +281,7 @@ def _fact(row_id: str, text: str, note: str, words: Words) -> tuple[str, str]:
     if row_id == "mig":
         return (_(ECC["no"]) if text == "no" else text), ""
     if row_id == "form_factor":
-        return (_(FORM[text]) if text in FORM else text), ""
+        return form_factor(text, _), ""
     if row_id == "link" and text:
         return link_words(text, words)
     return text, ""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.charts.shortlist import card_label, condition_suffix, value_rows
+from app.charts.measured_points import measured_name, measured_of
+from app.charts.shortlist import card_label, value_rows
+from app.charts.theme import condition_suffix
 from app.web.labels import precision_name
 from app.web.links import QuestionLinks
 from app.web.view import Words
@@ -68,21 +70,34 @@ def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trai
         ],
         links.csv(),
     )
+    measured = [measured_of(option) for option in options]
     pareto = Drawing(
         "pareto",
         _("Cost against speed"),
-        _("Dashed: Pareto front, nothing lies better to its upper left. Bars: speed interval"),
+        _("Dashed: Pareto front, nothing lies better to its upper left. Bars: speed interval")
+        + (" · " + _("crosses: measured") if any(measured) else ""),
         links.chart("pareto"),
         [_("Option"), money.sign, unit, _("low"), _("high")],
         [
-            [
-                o["label"] + condition_suffix(o, options, _),
-                money.bare(o["cost"]["total_cny"]),
-                *(f.speed(o["speed"][k]) for k in ("expected", "low", "high")),
-            ]
-            for o in options
+            row
+            for o, marks in zip(options, measured, strict=True)
+            for row in (
+                [
+                    o["label"] + condition_suffix(o, options, _),
+                    money.bare(o["cost"]["total_cny"]),
+                    *(f.speed(o["speed"][k]) for k in ("expected", "low", "high")),
+                ],
+                *(_measured_row(o, mark, words) for mark in marks),
+            )
         ],
         links.csv(),
         True,
     )
     return [value, memory, pareto]
+
+
+def _measured_row(option: Mapping[str, Any], mark: Mapping[str, Any], words: Words) -> list[str]:
+    """One measured point of an option, with software, day and source."""
+    _, f = words.gettext, words.formats
+    name = _("%(option)s, measured: %(row)s") % {"option": option["label"], "row": measured_name(mark, _)}
+    return [name, words.money.bare(option["cost"]["total_cny"]), f.speed(mark["value"]), "", ""]

@@ -3,38 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from app.services.contract import HOST_FIXED_CNY, HOST_SHARE
 from app.web.columns import best_price, per_1000
+from app.web.explanation import Explanation, Fact
 from app.web.labels import precision_name
+from app.web.renting import explain_rent
 from app.web.view import Words
 
 Payload = Mapping[str, Any]
 _WEAKEST = ("exact", "measured", "calibrated", "derived", "assumed")
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line under the formula; `url` leads to where it was read."""
-
-    term: str
-    text: str
-    url: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What the popover and the page of one figure show."""
-
-    title: str
-    value: str
-    unit: str = ""
-    interval: str = ""
-    basis: str = ""
-    formula: str = ""
-    facts: tuple[Fact, ...] = field(default=())
 
 
 def lookup(payload: Any, path: str) -> Any:
@@ -85,6 +64,8 @@ def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | No
         found = _metric(option, name, value, words)
     elif group == "robustness":
         found = _robustness(option, value, words)
+    elif group == "rental":
+        found = explain_rent(option, name, value, words)
     if found is None:
         return None
     _ = words.gettext
@@ -118,7 +99,7 @@ def _memory(option: Payload, path: list[str], value: float, words: Words) -> Exp
             f.number(value, 2),
             "GiB",
             basis=part["basis"],
-            formula=formula_text(part["formula"]),
+            formula=words.gettext(formula_text(part["formula"])),
             facts=(Fact(_("Formula"), part["formula"], f"/method#{part['formula']}"),),
         )
     if path[0] != "per_gpu_gib":
@@ -187,7 +168,11 @@ def _speed(option: Payload, name: str, value: float, words: Words) -> Explanatio
         if isinstance(detail, int | float) and not isinstance(detail, bool) and detail:
             unit = " s" if key.endswith("_s") else ""
             facts.append(Fact(f.label(key, "detail"), f.plain_number(float(detail)) + unit))
-    facts += [Fact(_("Measurement"), source) for source in speed["sources"][:5]]
+    # Comparisons frozen before measurements were opened have their ids only.
+    known = {
+        row["id"]: Fact(_("Measurement"), row["title"], row["url"]) for row in speed.get("measurements", ())
+    }
+    facts += [known.get(row) or Fact(_("Measurement"), row) for row in speed["sources"][:5]]
     return Explanation(
         _("Speed, all cards together"),
         f.speed(value),
@@ -207,7 +192,7 @@ def explain_price(price: Payload, label: str, words: Words) -> Explanation:
     if source:
         facts.append(Fact(_("Source"), source["title"] or source["id"], source["url"]))
     if price["channel"]:
-        facts.append(Fact(_("Channel"), price["channel"]))
+        facts.append(Fact(_("Channel"), _(price["channel"])))
     age = price["age_days"]
     date = price["observed_on"] or "—"
     facts.append(
@@ -219,14 +204,23 @@ def explain_price(price: Payload, label: str, words: Words) -> Explanation:
     facts.append(Fact(_("Condition"), f.label(price["condition"], "condition")))
     if price["tax"]:
         facts.append(Fact(_("Tax"), f.label(price["tax"], "tax")))
+    if price.get("stated_amount") is not None:
+        stated = f"{price['stated_amount']:,.2f} {price['currency']} · {f.label(price['stated_tax'], 'tax')}"
+        rate = f.percent(price["tax_rate"]) + (" · " + _("assumed") if price["tax_rate_assumed"] else "")
+        facts += [Fact(_("As quoted"), stated), Fact(_("Tax rate"), rate)]
     if price["per"] != "card":
         facts.append(Fact(_("Unit"), f.label(price["per"], "price_per")))
     if price.get("n", 1) > 1:
         low, high = money.amount(price["low_cny"]), money.amount(price["high_cny"])
+        said = (
+            _("lowest of %(n)s valid quotes, up to %(high)s")
+            if price["kind"] == "quote"
+            else _("median of %(n)s, %(low)s to %(high)s")
+        )
         facts.append(
             Fact(
                 _("Observations"),
-                _("median of %(n)s, %(low)s to %(high)s") % {"n": price["n"], "low": low, "high": high},
+                said % {"n": price["n"], "low": low, "high": high},
             )
         )
     if price.get("variant_assumed"):
@@ -238,7 +232,13 @@ def explain_price(price: Payload, label: str, words: Words) -> Explanation:
         formula = f"{price['amount']:,.2f} {price['currency']} × {price['rate']:.4f}"
         when = price["rate_on"] + (" · " + _("older than 45 days") if price["rate_old"] else "")
         facts.append(Fact(_("Exchange rate"), when))
-    basis = "assumed" if price["kind"] == "override" else "derived" if price["converted"] else "exact"
+    basis = (
+        "assumed"
+        if price["kind"] == "override"
+        else "derived"
+        if price["converted"] or price.get("stated_amount") is not None
+        else "exact"
+    )
     return Explanation(
         _("Unit price, %(label)s") % {"label": label.split("×", 1)[-1].strip()},
         money.amount(price["amount_cny"]),

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +17,8 @@ MAX_TEXT = 300
 MAX_LONG = 60_000
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?", re.ASCII | re.IGNORECASE)
 _GROUPED = re.compile(r"\d{1,3}([, \u00a0\u202f]\d{3})+(\.\d+)?", re.ASCII)
+_SCALED = re.compile(r"(.{1,40}?)\s*([\u4e07\u842c\u4ebf\u5104])")
+_SCALES = {"\u4e07": 10**4, "\u842c": 10**4, "\u4ebf": 10**8, "\u5104": 10**8}
 _SIZE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*(k|m|b|t|\u4e07|\u4ebf)", re.ASCII | re.IGNORECASE)
 _SCALE = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12, "\u4e07": 1e4, "\u4ebf": 1e8}
 _IMAGE = re.compile(r"(\d{1,5})(?:\s*[x\u00d7*]\s*(\d{1,5}))?", re.ASCII | re.IGNORECASE)
@@ -105,6 +108,22 @@ def model_size(text: str) -> float | None:
     return float(match[1]) * _SCALE[match[2].lower()] if match else None
 
 
+def number_of(text: str) -> float | int | None:
+    """The number that a text of a form means, or None: 12999, 12,999, 1.2e4, 1.2\u4e07, 3\u4ebf."""
+    cleaned = text.strip()
+    scaled = _SCALED.fullmatch(cleaned)
+    scale = _SCALES[scaled[2]] if scaled else 1
+    if scaled:
+        cleaned = scaled[1]
+    if _GROUPED.fullmatch(cleaned):
+        cleaned = re.sub(r"[, \u00a0\u202f]", "", cleaned)
+    if len(cleaned) > 40 or not _NUMBER.fullmatch(cleaned):
+        return None
+    # 1.13 times 10^8 is whole, which binary fractions do not know; powers beyond a float's are none of ours.
+    number = float(Decimal(cleaned) * scale) if scaled else float(cleaned)
+    return int(number) if number.is_integer() and abs(number) < 1e15 else number
+
+
 @dataclass(slots=True)
 class _Reader:
     state: FormState
@@ -117,13 +136,13 @@ class _Reader:
 
     def number(self, text: str) -> float | int | str:
         """The number a text means; any other text is passed on, for the reader of requests to refuse."""
-        cleaned = text.strip()
-        if _GROUPED.fullmatch(cleaned):
-            cleaned = re.sub(r"[, \u00a0\u202f]", "", cleaned)
-        if len(cleaned) > 40 or not _NUMBER.fullmatch(cleaned):
-            return text[:60]
-        number = float(cleaned)
-        return int(number) if number.is_integer() and abs(number) < 1e15 else number
+        number = number_of(text)
+        return text[:60] if number is None else number
+
+    def amount(self, text: str) -> float | int | str:
+        """An amount of yuan, with or without its sign: \xa512999, 12,999\u5143."""
+        number = number_of(text.strip().lstrip("\xa5\uffe5").removesuffix("\u5143"))
+        return text[:60] if number is None else number
 
     def value(self, spec: FormField) -> Any:
         """The value of one field, None when it is left open or at fault."""
@@ -285,7 +304,7 @@ def _split(text: str) -> list[str]:
 def _money(reader: _Reader, body: dict[str, Any]) -> None:
     state = reader.state
     if state.one("budget"):
-        body["budget"] = {"amount": reader.number(state.one("budget")), "currency": "CNY"}
+        body["budget"] = {"amount": reader.amount(state.one("budget")), "currency": "CNY"}
     if state.one("work"):
         amount, unit = reader.number(state.one("work")), state.one("work_unit")
         if not isinstance(amount, str) and unit in MILLIONS:
@@ -299,6 +318,6 @@ def _money(reader: _Reader, body: dict[str, Any]) -> None:
         if not match:
             reader.fault(FIELDS["prices"], "not_a_price_line", value=line.strip()[:40])
             return
-        overrides[match[1]] = reader.number(match[2])
+        overrides[match[1]] = reader.amount(match[2])
     if overrides:
         body["price_overrides"] = overrides

@@ -134,6 +134,8 @@ class Formats:
             "signed_percent": self.signed_percent,
             "parameters": self.parameters,
             "label": self.label,
+            # For data: `_` in a template marks what it gives as markup, and reads per cent signs.
+            "translated": self.gettext,
             "precision": labels.precision_name,
             "proper": labels.proper_name,
             "share": share,

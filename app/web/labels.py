@@ -260,6 +260,17 @@ DETAIL = {
     "launch_s": N_("Launch overhead"),
     "feeding_s": N_("Feeding data"),
 }
+ECC = {
+    "optional (off by default)": N_("optional, off by default"),
+    "optional (off in the run read)": N_("optional, off where it was read"),
+    "optional (inferred)": N_("optional, inferred from its kind"),
+    "no": N_("without"),
+    "no (inferred)": N_("without, inferred from its kind"),
+    "yes": N_("native"),
+    "yes (on)": N_("native, on"),
+    "yes (inferred)": N_("native, inferred from its kind"),
+}
+CARD_LINK = {"none (PCIe only)": N_("without; PCIe only")}
 BILLING = {
     "on-demand": N_("on demand"),
     "spot": N_("spot"),
@@ -282,6 +293,11 @@ SPEED_CLASS = {
     "prefill": N_("Prefill"),
     "serving": N_("Serving"),
     "diffusion": N_("Image generation"),
+}
+CONSTANT_METHOD = {
+    "fitted": N_("fitted on the half that is not reported"),
+    "published": N_("published pages"),
+    "assumed": N_("assumed"),
 }
 SPEED_SEEN = {
     "published_same_source": N_("measured by the same source"),
@@ -316,6 +332,8 @@ KINDS: dict[str, dict[str, str]] = {
     "assumed_field": ASSUMED_FIELD,
     "detail": DETAIL,
     "billing": BILLING,
+    "ecc": ECC,
+    "card_link": CARD_LINK,
     "load": LOAD,
     "software": SOFTWARE,
     "price_region": REGION,
@@ -325,6 +343,7 @@ KINDS: dict[str, dict[str, str]] = {
     "recipe": RECIPE,
     "speed_class": SPEED_CLASS,
     "speed_seen": SPEED_SEEN,
+    "constant_method": CONSTANT_METHOD,
 }
 
 PRECISION_NAMES = {

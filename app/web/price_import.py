@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from app.services.importing import (
     Author,
@@ -50,6 +50,12 @@ def price_template(request: Request) -> Response:
         media_type="text/csv; charset=utf-8",
         headers={"content-disposition": 'attachment; filename="prices-template.csv"'},
     )
+
+
+@router.get("/prices/import")
+def import_form() -> Response:
+    """Where the form is: the address of a dry run that somebody opened again."""
+    return RedirectResponse("/prices#import", 303)
 
 
 @router.post("/prices/import")

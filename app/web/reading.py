@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 
 from app.charts import prices as price_charts
 from app.charts import shortlist as charts
+from app.charts.cost_speed import pareto_chart
 from app.charts.theme import THEMES
 from app.services.catalogue import NotInCatalogue, gpu_detail, model_body
 from app.services.catalogue_pages import page as list_page
@@ -18,7 +19,8 @@ from app.web.answers import Asked, ask, open_page, today
 from app.web.calculator import question_words
 from app.web.card_page import history_frame
 from app.web.cards import EVERYTHING
-from app.web.explain import Explanation, explain_answer, explain_card
+from app.web.explain import explain_answer, explain_card
+from app.web.explanation import Explanation
 from app.web.frozen import Frozen, open_comparison
 from app.web.models import preset_facts
 from app.web.ranking import TableView
@@ -166,7 +168,7 @@ def chart(request: Request, kind: str) -> Response:
         return JSONResponse(charts.memory_chart(options, theme, text, trains=trains, used_gib=used))
     unit = asked.words.formats.label(options[0]["speed"]["unit"], "speed_unit") if options else ""
     front = [item["rank"] for item in answer["pareto"]]
-    return JSONResponse(charts.pareto_chart(options, front, theme, language, text, unit=unit))
+    return JSONResponse(pareto_chart(options, front, theme, language, text, unit=unit))
 
 
 def _price_chart(request: Request, theme: str) -> dict[str, Any]:

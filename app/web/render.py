@@ -15,9 +15,10 @@ from app import __version__
 from app.resources import resource_path
 from app.services.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.static_files import asset_url
+from app.web.access import editor_of
 from app.web.formatting import Formats, axis
 from app.web.money import Money
-from app.web.template_calls import PageContext, figure, plain_figure
+from app.web.template_calls import PageEnvironment, figure, plain_figure, words
 
 HTML_LANGUAGE = {"zh": "zh-CN", "en": "en"}
 BRAND = {"zh": "\u5361\u503c", "en": "Cardworth"}
@@ -36,20 +37,19 @@ YEAR_SECONDS = 31_536_000
 @lru_cache(maxsize=4)
 def environment(language: str) -> Environment:
     """The templates in one language; compiled once."""
-    env = Environment(
+    env = PageEnvironment(
         loader=FileSystemLoader(resource_path("templates")),
         autoescape=True,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
     messages = translations(language)
-    env.context_class = PageContext
     env.install_gettext_translations(messages, newstyle=True)  # type: ignore[attr-defined]
     env.filters.update(Formats(language, messages.gettext).filters())
-    # The extension's `_` looks up `gettext` at each of the three hundred calls of a page.
-    env.globals.update(_=env.globals["gettext"], figure=figure, plain_figure=plain_figure)
+    env.globals.update(_=words(messages.gettext), figure=figure, plain_figure=plain_figure)
     env.globals.update(asset_url=asset_url, scale_of=axis)
     return env
 
@@ -100,6 +100,7 @@ class Page:
         self.theme = choice(request, "theme", THEMES)
         self.currency = choice(request, "currency", CURRENCIES)
         self._ = gettext_of(self.language)
+        self.editor = editor_of(request)
         self.rate: dict[str, Any] | None = None
         self.catalog = ""
         self.catalog_date = ""
@@ -146,6 +147,7 @@ class Page:
             "navigation": self.navigation(),
             "section": section,
             "switch": self.switch,
+            "editor": self.editor,
             "versions": {"engine": __version__, "catalog": self.catalog},
             "catalog_date": self.catalog_date,
             "rate": self.rate,

@@ -7,18 +7,23 @@ from fastapi import APIRouter
 from app.web import (
     benchmarks,
     calculator,
+    card_edit,
     cards,
     compare,
     data_page,
     frozen,
+    history,
+    keys_page,
     ledger,
     method,
     price_import,
     quotes,
     reading,
+    signin,
 )
 
 router = APIRouter()
 NEW = (compare, ledger, price_import, quotes, benchmarks, data_page)
-for part in (calculator, cards, *NEW, frozen, method, reading):
+EDITING = (signin, keys_page, history, card_edit)
+for part in (calculator, cards, *NEW, *EDITING, frozen, method, reading):
     router.include_router(part.router)

@@ -234,7 +234,7 @@ def test_a_comparison_is_frozen_and_its_link_opens_elsewhere(
     watched.open("/")
     page.fill("#freeze-title", "Cards <for> the assistant")
     headline = page.inner_text(HEADLINE)
-    page.get_by_role("button", name="Freeze as a comparison").click()
+    page.get_by_role("button", name="Freeze for review").click()
     page.wait_for_url(re.compile(r"/c/[\w-]{20,}$"))
     assert page.inner_text("h1") == "Cards <for> the assistant"
     assert page.inner_text(".big") == headline

@@ -51,6 +51,8 @@ def look(watched: Watched, path: str, axe: str) -> list[Any]:
         " scrollTo(0, y); await new Promise(done => setTimeout(done, 30)); } }"
     )
     page.wait_for_function("() => ![...document.querySelectorAll('.draw:not([hidden])')].some(d => !d.role)")
+    # Judged from the top: what the question that sticks there half covers is reached by scrolling.
+    page.evaluate("scrollTo(0, 0)")
     page.evaluate(axe)
     found = page.evaluate("tags => axe.run(document, {runOnly: tags})", TAGS)
     return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in found["violations"]]

@@ -8,10 +8,12 @@ from typing import Any
 import plotly.graph_objects as go
 import pytest
 
+from app.charts.cost_speed import PLOT_WIDTHS_PX, pareto_chart
 from app.charts.memory_groups import memory_groups
+from app.charts.placement import Place, Point, cross, crosses_box, overlap, place_labels, text_width
 from app.charts.prices import history_chart
-from app.charts.shortlist import label_positions, memory_chart, pareto_chart, value_chart
-from app.charts.theme import even_ticks, money_label, roles, template
+from app.charts.shortlist import memory_chart, value_chart
+from app.charts.theme import even_ticks, money_label, roles, span_ticks, template
 from tests.conftest import ROOT
 from tests.web.sample_payload import sample_answer
 
@@ -53,11 +55,52 @@ def test_the_front_is_drawn_through_the_options_it_names() -> None:
     assert figure.layout.xaxis.ticktext[1].endswith("万")
 
 
-def test_labels_make_way_for_neighbours_and_for_the_edge() -> None:
-    points = [(50.0, 50.0), (52.0, 50.0), (99.0, 90.0)]
-    places = label_positions(points, ["2 × RTX 4090", "1 × L20", "8 × H20"], (0.0, 100.0), 100.0)
-    assert places == ["middle left", "middle right", "middle left"]
-    assert label_positions(points[:1], [""], (0.0, 100.0), 100.0) == ["middle right"]
+def test_only_the_front_and_the_first_are_labelled() -> None:
+    answer = sample_answer()
+    figure = valid(pareto_chart(answer["options"], [1, 2], "light", "zh", text, unit="token/s"))
+    named = {note.text for note in figure.layout.annotations if note.visible is not False}
+    first, second = answer["options"][0]["label"], answer["options"][1]["label"]
+    assert len(named) == 2 and first in named and any(second in name for name in named)
+    assert {note.name for note in figure.layout.annotations} == {"first", "front", "phone"}
+
+
+CROWDED = [Point(0.5 + 0.004 * i, 0.4 + 0.01 * (i % 4), 0.6, 0.2) for i in range(9)]
+
+
+def test_labels_cover_no_point_no_whisker_and_no_label() -> None:
+    texts = [f"{i} × RTX 4070 Super（二手）" if i % 2 else "" for i in range(9)]
+    places = place_labels(CROWDED, texts, PLOT_WIDTHS_PX, 284.0)
+    assert [place is None for place in places] == [not t for t in texts], "each of the four finds a place"
+    for width in PLOT_WIDTHS_PX:
+        boxes = [
+            place.box(p.x * width, p.y * 284.0, text_width(t))
+            for p, t, place in zip(CROWDED, texts, places, strict=True)
+            if isinstance(place, Place)
+        ]
+        assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[i + 1 :])
+        assert all(a[0] >= 0 and a[1] >= 0 and a[2] <= width and a[3] <= 284.0 for a in boxes)
+        points = [(p.x * width - 7, p.y * 284 - 7, p.x * width + 7, p.y * 284 + 7) for p in CROWDED]
+        assert not any(overlap(box, point) for box in boxes for point in points)
+
+
+def test_labels_keep_off_the_stair_and_leaders_apart() -> None:
+    stair = [(0.5, 0.4, 0.9, 0.4)]
+    place = place_labels([Point(0.5, 0.4, 0.5, 0.3)], ["1 × L20"], PLOT_WIDTHS_PX, 284.0, stair)[0]
+    assert place is not None and place.anchor == "right", "the line leaves to the right"
+    assert cross((0, 0, 10, 10), (0, 10, 10, 0)) and not cross((0, 0, 10, 10), (20, 10, 30, 0))
+    assert crosses_box((0, 0, 10, 10), (4, 4, 6, 6)) and not crosses_box((0, 0, 10, 10), (8, 0, 9, 2))
+
+
+def test_a_label_without_room_is_left_to_the_table() -> None:
+    wide = ["1 × " + "H20 " * 60]
+    assert place_labels([Point(0.5, 0.5, 0.6, 0.4)], wide, PLOT_WIDTHS_PX, 284.0) == [None]
+
+
+def test_the_axis_of_a_span_leaves_out_what_is_empty() -> None:
+    assert span_ticks(24_730, 31_620, 6)[0] == 24_000, "not from 0: a third of the drawing would be empty"
+    assert span_ticks(5_000, 31_620, 6)[0] == 0.0
+    assert span_ticks(7.0, 7.0)[0] < 7.0 < span_ticks(7.0, 7.0)[-1]
+    assert span_ticks(0.0, 0.0) == [0.0, 1.0]
 
 
 def test_a_price_history_keeps_channels_apart() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from app.web.fields import FIELDS, field_of
-from app.web.form import build_request, canonical_query, model_size, read_form
+from app.web.form import build_request, canonical_query, model_size, number_of, read_form
 from app.web.links import changed_query, form_query
 
 
@@ -17,7 +19,7 @@ def test_a_plain_size_is_a_model(text: str, parameters: float) -> None:
     assert model_size(text) == pytest.approx(parameters)
 
 
-@pytest.mark.parametrize("text", ["Qwen3-14B", "7", "B", "７B", "1e9", "llama-3.1-8b", "", "-7B", "7BB"])
+@pytest.mark.parametrize("text", ["Qwen3-14B", "7", "B", "7²B", "1e9", "llama-3.1-8b", "", "-7B", "7BB"])
 def test_a_name_is_no_size(text: str) -> None:
     assert model_size(text) is None
 
@@ -71,7 +73,7 @@ def test_per_cent_and_grouped_digits_become_numbers() -> None:
     assert body["workload"]["sequence_length"] == 32768
 
 
-@pytest.mark.parametrize("text", ["NaN", "inf", "1e999x", "８", "0x10", "1_000", "--1", "1,00"])
+@pytest.mark.parametrize("text", ["NaN", "inf", "1e999x", "8²", "0x10", "1_000", "--1", "1,00"])
 def test_what_is_no_number_is_passed_on_to_be_refused(text: str) -> None:
     body, _ = build_request(read_form([("batch_size", text)]))
     assert body["workload"]["batch_size"] == text
@@ -175,3 +177,51 @@ def test_an_image_size_is_said_as_height_by_width(typed: str, said: str) -> None
     from app.web.calculator import square
 
     assert square(typed) == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "number"),
+    [
+        ("12,999", 12999),
+        ("１２，９９９", None),
+        ("８", None),
+        ("　0.5 ", 0.5),
+        ("10万", 100_000),
+        ("1.2万", 12_000),
+        ("1.2 万", 12_000),
+        ("1.13亿", 113_000_000),
+        ("1,200万", 12_000_000),
+        ("3e2万", 3_000_000),
+        ("万", None),
+        ("8²", None),
+        ("½", None),
+        ("1.2万万", None),
+        ("1,2", None),
+        ("十万", None),
+        ("0x10", None),
+        ("٣", None),
+    ],
+)
+def test_numbers_as_people_write_them(typed: str, number: float | None) -> None:
+    found = number_of(typed)
+    assert (found, type(found)) == (number, type(number))
+
+
+@pytest.mark.parametrize("typed", ["1e999", "1e999万", "-1e999亿"])
+def test_a_number_beyond_all_is_left_to_be_refused(typed: str) -> None:
+    found = number_of(typed)
+    assert found is not None and math.isinf(found)
+
+
+def test_amounts_may_carry_their_sign() -> None:
+    state = read_form([("budget", "￥1.2万"), ("prices", "rtx4090＝12,999元\nrtx3090=¥6500")])
+    body, faults = build_request(state)
+    assert not faults
+    assert body["budget"] == {"amount": 12_000, "currency": "CNY"}
+    assert body["price_overrides"] == {"rtx4090": 12_999, "rtx3090": 6500}
+
+
+def test_full_width_digits_are_refused_with_their_plain_reading() -> None:
+    body, _ = build_request(read_form([("model", "llama-3.1-8b"), ("batch_size", "１６")]))
+    assert body["workload"]["batch_size"] == "１６"
+    assert model_size("７Ｂ") is None
