@@ -11,6 +11,8 @@ Applies = Callable[[Workload], bool]
 VERSIONED_ENGINES = ("vllm", "sglang", "transformers")
 """Engines whose handling of attention windows depends on their version."""
 BATCHING_ENGINES = ("vllm", "sglang", "tensorrt-llm")
+_COMPILED_INFERENCE = ("vision", "encoder", "encoder-decoder")
+"""Families whose inference is estimated apart for compiled graphs."""
 
 
 def _inference(work: Workload) -> bool:
@@ -103,9 +105,12 @@ CONDITIONS: Mapping[str, tuple[tuple[str, Applies], ...]] = {
         ("ignored_not_modelled", _not_family("diffusion", "speech")),
     ),
     "compile": (
-        ("ignored_not_modelled", lambda work: work.trains or work.model.family == "vision"),
+        ("ignored_not_modelled", lambda work: work.trains or work.model.family in _COMPILED_INFERENCE),
         ("ignored_not_modelled", _not_family("diffusion")),
-        ("ignored_not_modelled", lambda work: work.engine != "tensorflow" or work.model.family == "vision"),
+        (
+            "ignored_not_modelled",
+            lambda work: work.engine != "tensorflow" or work.model.family in _COMPILED_INFERENCE,
+        ),
     ),
     "attention": (
         ("ignored_by_engine", lambda work: work.trains or work.engine not in BATCHING_ENGINES),
