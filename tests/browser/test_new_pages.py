@@ -244,7 +244,7 @@ def test_an_import_is_reported_row_by_row(watched: Watched) -> None:
     )
     page.get_by_label("Source, where the table names none").fill("Team")
     page.get_by_role("button", name="Check the table").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "One thing is at fault; nothing was stored."
+    assert page.get_by_role("heading", level=1).inner_text() == "One row is at fault; nothing was stored."
     rows = page.locator("table.list tbody tr").all_inner_texts()
     assert "at fault" in rows[0] and "RTX 9999" in rows[0] and "readable" in rows[1]
     watched.faults[:] = [f for f in watched.faults if "422" not in f]
