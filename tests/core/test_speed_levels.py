@@ -23,7 +23,7 @@ def points(n: int) -> Points:
 
 ROWS = points(N)
 RATIOS = RNG.normal(0.1, 0.2, N)
-POSTERIOR = Posterior.of(LEVELS, ROWS, RATIOS, 0.05, np.ones(N))
+POSTERIOR = Posterior.of(LEVELS, ROWS, RATIOS, 0.05)
 
 
 def plain(known: np.ndarray, asked: Points) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +96,7 @@ def test_a_row_far_from_all_others_hardly_counts():
         {k: np.zeros(9, dtype=np.intp) for k in ROWS.codes}, np.full(9, 5.0), np.full(9, 9.0), np.zeros(9)
     )
     ratios = np.array([0.1] * 8 + [3.0])
-    pulls = Posterior.of(LEVELS, same, ratios, 0.05, np.ones(9)).pulls(same.take(np.array([0])))
+    pulls = Posterior.of(LEVELS, same, ratios, 0.05).pulls(same.take(np.array([0])))
     card = {"card": np.array([0]), "card_class": np.array([0])}
     assert float(pulls.mean(card, np.array([0.0]))[0, 0]) == pytest.approx(0.1, abs=0.04)
 
@@ -104,7 +104,7 @@ def test_a_row_far_from_all_others_hardly_counts():
 def test_no_evidence_leaves_the_model_as_it_is():
     strange = Points({k: np.full(1, -1) for k in ROWS.codes}, np.array([5.0]), np.array([9.0]), np.zeros(1))
     levels = tuple(level for level in LEVELS if level.labels)
-    pulls = Posterior.of(levels, ROWS, RATIOS, 0.05, np.ones(N)).pulls(strange)
+    pulls = Posterior.of(levels, ROWS, RATIOS, 0.05).pulls(strange)
     card = {"card": np.array([-1]), "card_class": np.array([-1])}
     assert pulls.mean(card, np.zeros(1))[0, 0] == 0.0
     whole = 0.05**2 + sum(level.spread**2 for level in levels if not level.scaling)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
@@ -16,8 +16,8 @@ from app.core.model import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.inference import reference_kernels
 from app.core.speed.levels import Points, Posterior, Pulls
+from app.core.speed.own import NO_PINS, OWN_WIDTH, OwnRow, Pins, own_rows
 from app.core.speed.rows import (
-    OWN_SOURCE,
     Observed,
     features,
     group_of,
@@ -45,6 +45,9 @@ class BenchmarkIndex(Sequence[Benchmark]):
         self._models = dict(models or {})
         self._observed: dict[str, tuple[GpuTable, Observed]] = {}
         self._evidence: dict[tuple[str, str], tuple[GpuTable, Evidence | None]] = {}
+        self._measured = tuple(row for row in self._rows if row.own)
+        self._own: dict[str, tuple[OwnRow, ...]] = {}
+        self._figures: dict[str, tuple[GpuTable, float]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -60,6 +63,24 @@ class BenchmarkIndex(Sequence[Benchmark]):
 
     def __iter__(self) -> Iterator[Benchmark]:
         return iter(self._rows)
+
+    def own(self, model: ModelArchitecture) -> tuple[OwnRow, ...]:
+        """The own measurements as questions; a model that the index lacks stands in for its own rows."""
+        if not self._measured:
+            return ()
+        extra = model.id if model.id not in self._models else ""
+        if extra not in self._own:
+            models = {**self._models, extra: model} if extra else self._models
+            self._own[extra] = own_rows(self._measured, models)
+        return self._own[extra]
+
+    def figure(self, own: OwnRow, table: GpuTable, estimate: Callable[[OwnRow], float]) -> float:
+        """What the corrected model says of an own measurement, worked out once."""
+        kept = self._figures.get(own.row.id)
+        if kept is None or kept[0] is not table:
+            kept = (table, estimate(own))
+            self._figures[own.row.id] = kept
+        return kept[1]
 
     def evidence(
         self, kind: str, model: ModelArchitecture, table: GpuTable, position: Mapping[str, int]
@@ -113,10 +134,7 @@ class Evidence:
         if not chosen.size:
             return None
         points, numbers = points_of(found, chosen, table, position)
-        exact = np.where([found.rows[i].own for i in chosen], c.OWN_NOISE, 1.0)
-        posterior = Posterior.of(
-            levels_of(group), points, found.log_ratio[chosen], c.NOISE, np.asarray(exact, dtype=np.float64)
-        )
+        posterior = Posterior.of(levels_of(group), points, found.log_ratio[chosen], c.NOISE)
         cards = np.full(len(table), -1, dtype=np.intp)
         for gpu_id, code in numbers["card"].items():
             cards[position[gpu_id]] = code
@@ -133,7 +151,8 @@ class Evidence:
             "engine": work.engine,
             "model": model.id,
             "series": series_of(model),
-            "source": OWN_SOURCE,
+            # Nobody knows whose software the question will run on; own measurements are pinned apart.
+            "source": "",
         }
         codes = {
             name: np.array([self.numbers[name].get(label, -1)], dtype=np.intp)
@@ -258,6 +277,26 @@ class Corrections:
     """Half-width of the 80 % interval of the model alone, by phase, for each card."""
     least: float
     """No interval is narrower: reference kernels."""
+    pins: Pins = NO_PINS
+    """What own measurements say, by row of the evidence's table."""
+
+    def pinned(self, pins: Pins) -> Corrections:
+        """The same, own measurements having their say."""
+        if not pins:
+            return self
+        offset = dict(self.offset)
+        for phase in PHASES:
+            if phase in pins.offset:
+                offset[phase] = offset.get(phase, 0.0) + pins.offset[phase]
+        return replace(self, offset=offset, pins=pins)
+
+    def narrowed(self, width: Floats, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
+        """Half-widths where own measurements are taken into account."""
+        weight = self.pins.weight.get(phase)
+        if weight is None:
+            return width
+        share = np.array([weight[int(self.cards[card]), plan] for card, plan in cells])
+        return np.asarray((1.0 - share) * width + share * np.minimum(width, OWN_WIDTH), dtype=np.float64)
 
     def only(self, rows: Index) -> Corrections:
         """The same for some of the cards."""
@@ -269,21 +308,35 @@ class Corrections:
         """Half-widths of the 80 % interval of one phase in some cells (card, plan), natural logarithms."""
         found = self.phases.get(phase)
         if found is None:
-            return np.maximum(self.plain[phase][[card for card, _ in cells]], self.least)
+            plain = np.maximum(self.plain[phase][[card for card, _ in cells]], self.least)
+            return self.narrowed(plain, cells, phase)
         asked = [(int(self.cards[card]), float(self.counts[plan])) for card, plan in cells]
-        return np.maximum(found.widths(asked), max(self.least, found.least))
+        widths = np.maximum(found.widths(asked), max(self.least, found.least))
+        return self.narrowed(widths, cells, phase)
 
     def width(self, card: int, plan: int, phase: str) -> float:
         """One of `widths`, without arrays where it is worked out already."""
+        if phase in self.pins.weight:
+            return float(self.widths([(card, plan)], phase)[0])
         found = self.phases.get(phase)
         if found is None:
             return max(float(self.plain[phase][card]), self.least)
         own = found.width((int(self.cards[card]), float(self.counts[plan])))
         return max(own, self.least, found.least)
 
+    def own_sources(self, card: int, plan: int, phase: str) -> tuple[str, ...]:
+        """Ids of the own measurements near one phase of one cell."""
+        if not self.pins:
+            return ()
+        return self.pins.sources.get((phase, int(self.cards[card]), self.counts[plan]), ())
+
     def basis(self, card: int, plan: int, phase: str) -> tuple[Basis, tuple[str, ...]]:
         """How one phase is known, and the rows that say so, the nearest first."""
         found = self.phases.get(phase)
+        own = self.own_sources(card, plan, phase)
+        if own:
+            close = found.close(int(self.cards[card]), self.counts[plan]) if found else ()
+            return "measured", tuple(dict.fromkeys((*own, *close)))
         if found is None:
             return "derived", ()
         evidence, row = found.evidence, int(self.cards[card])

@@ -9,18 +9,23 @@ import numpy as np
 
 from app.core.estimates import Basis, Interval, SpeedEstimate
 from app.core.gpu import Benchmark, Gpu
-from app.core.gpu_table import Floats, GpuTable, Index, compute_rate
+from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
-from app.core.speed.anchors import Corrections, corrections
-from app.core.speed.generation import speed_assumptions
+from app.core.precision import FORMATS
+from app.core.speed.anchors import BenchmarkIndex, Corrections, corrections
+from app.core.speed.generation import schedule, speed_assumptions
+from app.core.speed.own import NO_PINS, PARTS, RUN, OwnRow, Pins, pins
 from app.core.speed.predict import predict
+from app.core.speed.rows import STEPS_PER_S
 from app.core.speed.terms import Plans, Terms, cell_of
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload, resolve
 
 BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
 """From the surest to the least sure."""
-PARTS = ("prefill", "decode")
+WIDE = ("fp32", "tf32")
+"""Formats of one size: the products of the second run on matrix units."""
+RUN_PHASE = "whole_run"
 HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving"}
 """Phase of `anchors.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
 
@@ -33,6 +38,10 @@ class SpeedGrid:
     corrections: Corrections
     expected: Floats
     """Units per second over all cards, (cards, plans)."""
+    plain: SpeedGrid | None = None
+    """The same question in fp32, which cards without tf32 answer."""
+    in_plain: Flags | None = None
+    """(cards,) those cards."""
 
     def only(self, rows: Index) -> SpeedGrid:
         """The same grid for some of its cards."""
@@ -53,6 +62,8 @@ class SpeedGrid:
             ),
             corrections=self.corrections.only(rows),
             expected=self.expected[rows],
+            plain=None if self.plain is None else self.plain.only(rows),
+            in_plain=None if self.in_plain is None else self.in_plain[rows],
         )
 
     def factor(self, phase: str, card: int, plan: int) -> float:
@@ -62,18 +73,27 @@ class SpeedGrid:
 
     def widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
         """Half-widths of the 80 % interval of the headline figure in some cells (card, plan), logarithms."""
+        found = self._widths(cells)
+        if self.plain is None or self.in_plain is None:
+            return found
+        return np.where(self.in_plain[[card for card, _ in cells]], self.plain.widths(cells), found)
+
+    def _widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
         terms = self.terms
-        if terms.phase != "whole_run":
+        if terms.phase != RUN_PHASE:
             return self.corrections.widths(cells, HEADLINE.get(terms.phase, "other"))
         # A sum of two times is as uncertain as its parts, by their shares.
         times = [np.array([cell_of(terms.detail[f"{p}_s"], *cell) for cell in cells]) for p in PARTS]
         parts = [t * self.corrections.widths(cells, p) for t, p in zip(times, PARTS, strict=True)]
-        return np.asarray(np.hypot(parts[0], parts[1]) / (times[0] + times[1]), dtype=np.float64)
+        both = np.asarray(np.hypot(parts[0], parts[1]) / (times[0] + times[1]), dtype=np.float64)
+        return self.corrections.narrowed(both, cells, RUN)
 
     def width(self, card: int, plan: int) -> float:
         """One of `widths`."""
         phase = self.terms.phase
-        if phase == "whole_run":
+        if phase == RUN_PHASE:
+            if RUN in self.corrections.pins.weight:
+                return float(self.widths([(card, plan)])[0])
             prefill, decode = (cell_of(self.terms.detail[f"{p}_s"], card, plan) for p in PARTS)
             first, second = (self.corrections.width(card, plan, p) for p in PARTS)
             return float(np.hypot(prefill * first, decode * second)) / (prefill + decode)
@@ -83,9 +103,13 @@ class SpeedGrid:
         """Work out the intervals of several cells (card, plan) together; `estimate` then finds them."""
         for phase in self.corrections.phases:
             self.corrections.widths(cells, phase)
+        if self.plain is not None:
+            self.plain.prepare(cells)
 
     def estimate(self, card: int, plan: int) -> SpeedEstimate:
         """One cell as a result of its own."""
+        if self.plain is not None and self.in_plain is not None and self.in_plain[card]:
+            return self.plain.estimate(card, plan)
         terms = self.terms
         expected = float(self.expected[card, plan])
         width = self.width(card, plan)
@@ -109,7 +133,10 @@ class SpeedGrid:
     def basis(self, card: int, plan: int = 0) -> tuple[Basis, tuple[str, ...]]:
         """How the speed of a cell is known, and the benchmark rows behind it; of two phases the weaker."""
         phase = self.terms.phase
-        asked = PARTS if phase == "whole_run" else (HEADLINE.get(phase, "other"),)
+        own = self.corrections.own_sources(card, plan, RUN) if phase == RUN_PHASE else ()
+        if own:
+            return "measured", own
+        asked = PARTS if phase == RUN_PHASE else (HEADLINE.get(phase, "other"),)
         found = [self.corrections.basis(card, plan, p) for p in asked]
         weakest = max((b for b, _ in found), key=BASES.index)
         return weakest, tuple(dict.fromkeys(row for _, rows in found for row in rows))
@@ -144,6 +171,7 @@ def speed_grid(
     table: GpuTable,
     gpus: Sequence[Gpu],
     benchmarks: Sequence[Benchmark] = (),
+    pinned: bool = True,
 ) -> SpeedGrid:
     """Throughput of every card under every plan.
 
@@ -151,11 +179,43 @@ def speed_grid(
     ----------
     work: a resolved workload. plans: any number. table, gpus: the cards, in one order.
     benchmarks: measurements that may correct the model.
+    pinned: whether own measurements decide what they measured.
 
     Returns
     -------
     A grid (cards, plans); NaN where a figure of the card is unknown.
+
+    Notes
+    -----
+    tf32 moves the bytes of fp32 and multiplies faster: it is never answered slower than fp32, and a card
+    without it answers fp32. Few have measured plain fp32 on a card with tf32, so fp32 yields unless it was.
     """
+    grid = _grid(work, plans, table, gpus, benchmarks, pinned)
+    if work.precision not in WIDE:
+        return grid
+    twin = replace(work, precision=WIDE[1 - WIDE.index(work.precision)])
+    other = _grid(twin, plans, table, gpus, benchmarks, pinned)
+    vector, matrix = (grid, other) if work.precision == WIDE[0] else (other, grid)
+    lacks = compute_rate(table, FORMATS["tf32"]).fallback
+    clash = ~lacks[:, np.newaxis] & (vector.expected > matrix.expected)
+    firm = np.zeros_like(clash)
+    for card, plan in zip(*np.nonzero(clash), strict=True):
+        firm[card, plan] = vector.basis(int(card), int(plan))[0] == BASES[0]
+    if vector is grid:
+        return replace(grid, expected=np.where(clash & ~firm, matrix.expected, vector.expected))
+    raised = np.where((clash & firm) | lacks[:, np.newaxis], vector.expected, matrix.expected)
+    return replace(grid, expected=raised, plain=vector, in_plain=lacks)
+
+
+def _grid(
+    work: Workload,
+    plans: Sequence[Parallelism],
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    benchmarks: Sequence[Benchmark],
+    pinned: bool,
+) -> SpeedGrid:
+    """As `speed_grid`, fp32 and tf32 each by itself."""
     column = table.column()
     terms = predict(work, Plans.of(plans), column, rate=compute_rate(column, work.format))
     position = {g.id: i for i, g in enumerate(gpus)} if len(benchmarks) else {}
@@ -164,15 +224,45 @@ def speed_grid(
         kinds = {"prefill": "prefill", "decode": "decode_moe" if work.model.experts else "decode"}
         if terms.phase == "saturated":
             kinds["serving"] = "serving"
-    found = corrections(work, table, position, benchmarks, kinds, [p.cards for p in plans])
+    index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
+    found = corrections(work, table, position, index, kinds, [p.cards for p in plans])
+    if pinned:
+        found = found.pinned(_pins(work, terms, plans, table, gpus, index))
     rate = np.broadcast_to(terms.rate, (len(table), len(plans)))
-    if terms.phase == "whole_run":
+    if terms.phase == RUN_PHASE:
         # Each phase is corrected by its own measurements; the rate of the run follows from both times.
         plain = terms.detail["prefill_s"] + terms.detail["decode_s"]
         corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
-        return SpeedGrid(terms, found, np.asarray(rate * plain / corrected, dtype=np.float64))
+        run = np.exp(found.pins.offset.get(RUN, 0.0))
+        return SpeedGrid(terms, found, np.asarray(rate * plain / corrected * run, dtype=np.float64))
     offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
     return SpeedGrid(terms, found, rate if offset is None else rate * np.exp(offset))
+
+
+def _pins(
+    work: Workload,
+    terms: Terms,
+    plans: Sequence[Parallelism],
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    benchmarks: BenchmarkIndex,
+) -> Pins:
+    """What own measurements say of the cells of a question."""
+    rows = benchmarks.own(work.model)
+    if not rows:
+        return NO_PINS
+    position = {g.id: i for i, g in enumerate(gpus)}
+    phases = (*PARTS, RUN) if terms.phase == RUN_PHASE else (HEADLINE.get(terms.phase, "other"),)
+
+    def estimated(own: OwnRow) -> float:
+        grid = speed_grid(own.work, (own.plan,), table, gpus, benchmarks, pinned=False)
+        card = position[own.row.gpu_id]
+        if own.phase in PARTS:
+            return cell_of(grid.terms.detail[own.phase], card, 0) * grid.factor(own.phase, card, 0)
+        steps = schedule(own.work.model)[0] if own.row.unit == STEPS_PER_S else 1.0
+        return float(grid.expected[card, 0]) * steps
+
+    return pins(work, phases, plans, position, rows, lambda own: benchmarks.figure(own, table, estimated))
 
 
 def estimate(

@@ -106,15 +106,12 @@ class Posterior:
     """Variance of one measurement, the source's own deviation apart."""
 
     @classmethod
-    def of(
-        cls, levels: Sequence[c.Level], points: Points, log_ratio: Floats, noise: float, exact: Floats
-    ) -> Posterior:
+    def of(cls, levels: Sequence[c.Level], points: Points, log_ratio: Floats, noise: float) -> Posterior:
         """Take measurements in.
 
         Parameters
         ----------
         levels: with their spreads. points, log_ratio: the measurements. noise: standard deviation of one.
-        exact: factor on the noise of each row, below 1 for the team's own.
 
         Returns
         -------
@@ -126,10 +123,10 @@ class Posterior:
         trust = np.ones(len(points))
         whole = signal
         for _ in range(ROUNDS if len(points) > 2 else 1):
-            variance = noise**2 * exact**2 / trust
+            variance = noise**2 / trust
             whole = signal + np.diag(variance)
             rest = variance * np.linalg.solve(whole, log_ratio)
-            trust = (DEGREES + 1.0) / (DEGREES + (rest / (noise * exact)) ** 2)
+            trust = (DEGREES + 1.0) / (DEGREES + (rest / noise) ** 2)
         inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
         return cls(tuple(levels), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
 
