@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from app.core.speed.inference import EAGER_ENGINES
 from app.core.workload import RESERVING_ENGINES, Workload
 
 Applies = Callable[[Workload], bool]
@@ -45,6 +46,14 @@ def _not_family(*names: str) -> Applies:
 
 def _engine(*names: str) -> Applies:
     return lambda work: work.engine in names
+
+
+def _compiled(work: Workload) -> bool:
+    if work.model.family == "decoder" and not work.trains:
+        return work.engine in EAGER_ENGINES
+    if work.model.family == "diffusion":
+        return not work.trains
+    return work.trains or work.model.family in _COMPILED_INFERENCE
 
 
 def _saturated(work: Workload) -> bool:
@@ -105,8 +114,7 @@ CONDITIONS: Mapping[str, tuple[tuple[str, Applies], ...]] = {
         ("ignored_not_modelled", _not_family("diffusion", "speech")),
     ),
     "compile": (
-        ("ignored_not_modelled", lambda work: work.trains or work.model.family in _COMPILED_INFERENCE),
-        ("ignored_not_modelled", _not_family("diffusion")),
+        ("ignored_not_modelled", _compiled),
         (
             "ignored_not_modelled",
             lambda work: work.engine != "tensorflow" or work.model.family in _COMPILED_INFERENCE,

@@ -121,6 +121,8 @@ class Workload:
     precision: str = "bf16"
     batch_size: Number = 1
     """Training: sequences or images per GPU. Inference: concurrent sequences over all cards. Or an array."""
+    batch_stated: bool = False
+    """The asker named the batch, even one of 1: a saturated engine then takes no more than that."""
     sequence_length: Number | None = None
     output_length: float | None = None
     source_length: float | None = None
@@ -155,6 +157,12 @@ class Workload:
     def trains(self) -> bool:
         """Training of any kind, adapters included."""
         return self.task != "inference"
+
+    @property
+    def fills_engine(self) -> bool:
+        """Saturated, and nobody said how many sequences: as many as the engine holds."""
+        open_batch = not self.batch_stated and bool(np.all(np.less_equal(self.batch_size, 1)))
+        return self.load == "saturated" and not self.trains and open_batch
 
     @property
     def format(self) -> PrecisionFormat:
@@ -248,7 +256,7 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     compute = fmt.compute_type
     engine = work.engine
     if engine == "auto":
-        engine = _default_engine(family, trains, fmt)
+        engine = default_engine(family, trains, fmt)
         default("engine", engine, "default_engine")
     elif trains and engine in SERVING_ENGINES:
         engine = "pytorch"
@@ -327,7 +335,8 @@ def _usual_image(model: ModelArchitecture) -> tuple[int, int]:
     return 224, 224
 
 
-def _default_engine(family: str, trains: bool, fmt: PrecisionFormat) -> str:
+def default_engine(family: str, trains: bool, fmt: PrecisionFormat) -> str:
+    """The engine of a question that states none."""
     if trains:
         return "pytorch"
     if fmt.gguf:

@@ -154,7 +154,11 @@ def test_what_is_called_ignored_changes_no_figure_and_the_rest_does(model: str) 
 
 
 def test_every_field_of_the_question_is_swept_or_always_counts() -> None:
-    always = {"model", "task", "precision", "batch_size", "engine", "parallelism", "offload", "resolved"}
+    always = {"model", "task", "precision", "batch_size", "engine", "parallelism", "offload", "resolved"} | {
+        "batch_stated"
+    }
+    # Whether the batch was stated is said with the batch itself.
+    always.add("batch_stated")
     fields = {name for name in Workload.__dataclass_fields__ if name not in always}
     fields |= {f"offload.{name}" for name in Offload.__dataclass_fields__}
     assert fields == set(STATED)

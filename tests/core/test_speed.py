@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.core.gpu_table import GpuTable, card_class, compute_rate, link_over_pcie, rate_of_card
+from app.core.gpu_table import GpuTable, card_class, compute_rate, link_over_pcie
 from app.core.precision import FORMATS
 from app.core.speed import estimate, speed_grid
 from app.core.speed.feeding import copy_gb_s
@@ -21,6 +21,10 @@ ONE = Parallelism()
 
 def speed(model, gpu_id, plan=ONE, **fields) -> float:
     return float(estimate(Workload(model, **fields), plan, BY_ID[gpu_id]).expected)
+
+
+def rate_of_card(gpu, precision) -> float:
+    return float(compute_rate(GpuTable.from_gpus([gpu]), FORMATS[precision]).tflops[0])
 
 
 def test_the_rate_that_counts_is_dense_with_fp32_accumulate():

@@ -222,7 +222,8 @@ def test_the_index_changes_nothing_but_the_time():
 def test_cards_taken_alone_keep_their_figures():
     rows = [measured(value=900.0)]
     grid = speed_grid(RESNET, (ONE, Parallelism(data=2)), TABLE, GPUS, rows)
-    part = grid.only(np.array([ROW["rtx3060-12gb"], ROW["rtx3090"]]))
+    taken = np.array([ROW["rtx3060-12gb"], ROW["rtx3090"]])
+    part = speed_grid(RESNET, (ONE, Parallelism(data=2)), TABLE, GPUS, rows, taken)
     assert part.estimate(1, 1) == grid.estimate(ROW["rtx3090"], 1)
     cells = [(ROW["rtx3090"], 0), (ROW["rtx3060-12gb"], 1)]
     alone = [float(grid.widths([cell])[0]) for cell in cells]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 
 import pytest
 
+from app.core.faults import InputFault
 from app.core.gpu_table import GpuTable
 from app.core.speed import BenchmarkIndex, estimate
 from app.core.speed.accuracy import observations
 from app.core.speed.readings import FITTED, PUBLISHED, READINGS, counted
 from app.core.workload import Parallelism, Workload
+from app.services.calculator import speed_result
 from app.services.maintenance import open_catalogue
 
 ONE = Parallelism()
@@ -181,3 +184,114 @@ def test_the_shipped_rows_stand_behind_each_constant(shipped):
     for reading in READINGS:
         assert rows[reading.constant] > 0 or reading.method != FITTED, reading.constant
         assert reading.sources or reading.method != PUBLISHED, reading.constant
+
+
+WRITES = [
+    # gpt-fast README, Llama 2 7B compiled on one and two A100 80 GB, 200 tokens: 104.9, int8 155.6; 168.8.
+    ("llama-2-7b", "a100-sxm4-80gb", 1, "bf16", "pytorch", "new", True, 5, 200, 104.9, 0.2),
+    ("llama-2-7b", "a100-sxm4-80gb", 1, "int8", "pytorch", "new", True, 5, 200, 155.6, 0.2),
+    ("llama-2-7b", "a100-sxm4-80gb", 2, "bf16", "pytorch", "new", True, 5, 200, 168.8, 0.35),
+    # sh1ng/llm-perf-bench, vLLM of 2023 without graphs, two and four A100 PCIe.
+    ("llama-2-70b", "a100-pcie-80gb", 2, "fp16", "vllm", "old", False, 8, 256, 15.3, 0.2),
+    ("llama-2-70b", "a100-pcie-80gb", 4, "fp16", "vllm", "old", False, 8, 256, 17.6, 0.2),
+    # Transformers on an Ascend 910B (csdn.net), 64 in, 128 out.
+    ("llama-2-7b", "ascend-910b3", 1, "fp16", "transformers", "usual", False, 64, 128, 16.6, 0.25),
+]
+
+
+@pytest.mark.parametrize(
+    (
+        "model",
+        "gpu",
+        "cards",
+        "precision",
+        "engine",
+        "software",
+        "compiled",
+        "prompt",
+        "output",
+        "rate",
+        "by",
+    ),
+    WRITES,
+)
+def test_tokens_per_second_of_one_stream(
+    shipped, model, gpu, cards, precision, engine, software, compiled, prompt, output, rate, by
+):
+    found = shipped.ask(
+        model,
+        gpu,
+        Parallelism(tensor=cards),
+        precision=precision,
+        engine=engine,
+        software=software,
+        compile=compiled,
+        sequence_length=prompt + output,
+        output_length=float(output),
+        load="single",
+    )
+    assert found.expected == pytest.approx(rate, rel=by)
+
+
+def test_pretraining_stays_below_the_best_published_share_of_peak(shipped):
+    def per_card(precision):
+        plan = Parallelism(data=8, zero_stage=3)
+        work = {"task": "training", "precision": precision, "batch_size": 2, "sequence_length": 8192}
+        return shipped.ask("llama-3.1-8b", "h100-sxm5-80gb", plan, **work).expected / 8
+
+    # llm-foundry, FlagPerf: 36 to 47 % of 989 TFLOPS in BF16, at 58.2 GFLOP per token of this length.
+    assert 0.34 <= per_card("bf16") * 58.2e9 / 989e12 <= 0.47
+    # Megatron-Bridge, Llama 3 8B in FP8 with its own kernels: 14,451 tokens/s per card.
+    assert per_card("bf16") < per_card("fp8") < 14_451
+
+
+def test_figures_over_dense_peak_predict_nothing(shipped):
+    # torchtune README: LoRA of 8B at 4,699 tokens/s would take 161 of the card's 154.8 TFLOPS.
+    rows = [r for r in shipped.snapshot.benchmarks if r.gpu_id == "rtx-a6000" and "torchtune" in r.framework]
+    assert len(rows) == 2
+    assert all("over dense peak" in row.flag for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("model", "compiled", "rate"),
+    # timm, RTX 4090, AMP, batch 1024: benchmark-infer-amp-nchw-pt291-cu128-4090-dynamo.csv and the eager one.
+    [("resnet-50", False, 4172.0), ("resnet-50", True, 8039.0), ("vit-b-16", True, 3376.0)],
+)
+def test_compiled_image_inference(shipped, model, compiled, rate):
+    work = {"precision": "fp16", "batch_size": 1024, "engine": "pytorch", "compile": compiled}
+    assert shipped.ask(model, "rtx4090", **work).expected == pytest.approx(rate, rel=0.2)
+
+
+def test_detectors_are_asked_at_the_size_of_their_measurements(shipped):
+    def rate(**work):
+        work = {"precision": "tf32", "engine": "pytorch", **work}
+        return shipped.ask("mask-rcnn-r50-fpn", "a100-sxm4-80gb", task="inference", **work).expected
+
+    assert rate(batch_size=1) == rate(batch_size=1, image_size=(800, 1333))
+    assert rate(batch_size=1, image_size=(800, 800)) > rate(batch_size=1)
+    # DeepLearningExamples: 25 images per second alone, 30 eight at a time: boxes are sorted image by image.
+    assert rate(batch_size=1) == pytest.approx(25.0, rel=0.15)
+    assert rate(batch_size=8) == pytest.approx(30.0, rel=0.15)
+
+
+def test_a_full_engine_queues_what_its_cache_does_not_hold(shipped):
+    def ask(load, batch):
+        workload = {"model": {"preset": "llama-2-7b"}, "task": "inference", "precision": "fp16", "load": load}
+        workload |= {"engine": "vllm", "batch_size": batch, "sequence_length": 768, "output_length": 256}
+        body = {"workload": workload, "gpu": "a10g", "count": 1}
+        return speed_result(body, shipped.snapshot, date(2026, 11, 30))["speed"]
+
+    held = ask("saturated", 64)["detail"]["concurrent_sequences"]
+    assert 1 <= held < 64
+    with pytest.raises(InputFault):
+        ask("batch", 64)
+
+
+def test_experts_read_prompts_slower_in_llama_cpp_too(shipped):
+    def prefill(model):
+        work = {"precision": "gguf-q4_0", "engine": "llama.cpp", "software": "new", "load": "single"}
+        found = shipped.ask(model, "rx7900xtx", sequence_length=513, output_length=1.0, **work)
+        return found.detail["prefill"].expected
+
+    # Mozilla, RX 7900 XTX: 3,239 tokens/s of Mistral 7B in FP16; 3 B active of 35 B: 2,105.
+    assert prefill("qwen3.5-35b-a3b") < 7.0 / 3.0 * prefill("mistral-7b-v0.3")

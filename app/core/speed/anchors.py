@@ -33,6 +33,7 @@ PHASES = ("prefill", "decode", "serving", "other")
 FAR_OCTAVES = 2.0
 """Beyond this distance a measurement of the card itself counts as a calibration, not as a measurement."""
 SHOWN_ROWS = 5
+_MEASURED = np.array([name in c.MEASURED_CLASSES for name in CARD_CLASSES])
 
 
 class BenchmarkIndex(Sequence[Benchmark]):
@@ -278,17 +279,18 @@ class Corrections:
     least: float
     """No interval is narrower: reference kernels."""
     pins: Pins = NO_PINS
-    """What own measurements say, by row of the evidence's table."""
+    """What own measurements say: weights and sources by row of the evidence's table, offsets as here."""
 
     def pinned(self, pins: Pins) -> Corrections:
         """The same, own measurements having their say."""
         if not pins:
             return self
         offset = dict(self.offset)
+        added = {phase: values[self.cards] for phase, values in pins.offset.items()}
         for phase in PHASES:
-            if phase in pins.offset:
-                offset[phase] = offset.get(phase, 0.0) + pins.offset[phase]
-        return replace(self, offset=offset, pins=pins)
+            if phase in added:
+                offset[phase] = offset.get(phase, 0.0) + added[phase]
+        return replace(self, offset=offset, pins=replace(pins, offset=added))
 
     def narrowed(self, width: Floats, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
         """Half-widths where own measurements are taken into account."""
@@ -297,12 +299,6 @@ class Corrections:
             return width
         share = np.array([weight[int(self.cards[card]), plan] for card, plan in cells])
         return np.asarray((1.0 - share) * width + share * np.minimum(width, OWN_WIDTH), dtype=np.float64)
-
-    def only(self, rows: Index) -> Corrections:
-        """The same for some of the cards."""
-        offset = {name: values[rows] for name, values in self.offset.items()}
-        plain = {name: values[rows] for name, values in self.plain.items()}
-        return replace(self, offset=offset, cards=self.cards[rows], plain=plain)
 
     def widths(self, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
         """Half-widths of the 80 % interval of one phase in some cells (card, plan), natural logarithms."""
@@ -356,6 +352,7 @@ def corrections(
     benchmarks: Sequence[Benchmark],
     kinds: Mapping[str, str],
     counts: Sequence[int],
+    rows: Index,
 ) -> Corrections:
     """Compare the model with what was measured and say by how much it is off on each card.
 
@@ -364,10 +361,11 @@ def corrections(
     work: resolved question. table: the cards. position: row of each card id.
     benchmarks: measurements; a `BenchmarkIndex` saves the comparison with the model.
     kinds: class of each phase of the answer, by PHASES. counts: cards of each plan.
+    rows: of the cards that are asked about; what is measured on the others informs them.
 
     Returns
     -------
-    Offsets over cards x plans, with what is needed for intervals and bases.
+    Offsets over those cards x plans, with what is needed for intervals and bases.
     """
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
     distinct = sorted(set(counts))
@@ -377,26 +375,34 @@ def corrections(
     for phase, kind in kinds.items():
         evidence = index.evidence(kind, work.model, table, position) if len(index) else None
         if evidence is not None:
-            asked = evidence.asked(work)
+            # Only rows of servers have no batch of their own: reading and writing are asked at theirs.
+            asked = evidence.asked(work if phase == "serving" else as_batch(work))
             pulls = evidence.posterior.pulls(asked)
             found[phase] = Phase(evidence, asked, pulls, kind)
-            mean = pulls.mean(evidence.card_codes, np.log2(distinct))
+            codes = {name: code[rows] for name, code in evidence.card_codes.items()}
+            mean = pulls.mean(codes, np.log2(distinct))
             offset[phase] = mean[:, column]
     return Corrections(
         offset=offset,
         phases=found,
-        cards=np.arange(len(table)),
+        cards=rows,
         counts=tuple(counts),
-        plain={phase: model_width(work, table, kind) for phase, kind in kinds.items()},
+        plain={phase: model_width(work, table.card_class[rows], kind) for phase, kind in kinds.items()},
         least=c.REFERENCE_KERNEL_WIDTH if reference_kernels(work) else 0.0,
     )
 
 
-def model_width(work: Workload, table: GpuTable, kind: str) -> Floats:
-    """Half-width of the 80 % interval of the model alone for each card."""
+def as_batch(work: Workload) -> Workload:
+    """A saturated question as one batch of as many sequences as it may hold."""
+    if work.load != "saturated" or work.trains:
+        return work
+    return replace(work, load="batch", batch_size=Shape.of(work).batch)
+
+
+def model_width(work: Workload, classes: Index, kind: str) -> Floats:
+    """Half-width of the 80 % interval of the model alone for cards of some classes."""
     width = c.WIDTHS[kind] * (c.ASSUMED_DIMENSIONS_FACTOR if work.model.dimensions_assumed else 1.0)
-    known = np.isin(table.card_class, [CARD_CLASSES.index(name) for name in c.MEASURED_CLASSES])
-    return np.where(known, width, width * c.UNKNOWN_CLASS_FACTOR)
+    return np.where(_MEASURED[classes], width, width * c.UNKNOWN_CLASS_FACTOR)
 
 
 def levels_of(group: str) -> tuple[c.Level, ...]:

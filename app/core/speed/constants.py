@@ -43,11 +43,15 @@ TRAIN_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 54.0, "usual": 88.0, "old
 TRAIN_BYTES_NEW_WIDE = 70.0
 """New software in fp32 and tf32: channels-last kernels gain on 16-bit matrix units above all."""
 FORWARD_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 20.0, "usual": 28.5, "old": 37.0}
-TRAIN_TRAFFIC: Mapping[str, float] = {"fp32": 1.65, "tf32": 1.8, "fp8": 0.75}
-FORWARD_TRAFFIC: Mapping[str, float] = {"fp32": 1.65, "tf32": 1.9, "int8": 0.35, "fp8": 0.75, "fp4": 0.6}
-"""Traffic of other number formats over that of 16 bit."""
+FORWARD_COMPILED_BYTES = 13.0
+"""The same of a compiled graph, whose kernels are fused and whose layout the compiler chooses: timm's ResNet,
+ResNeXt, Swin, MobileNet and ConvNeXt on an RTX 4090 lie within 20 % of it."""
+TRAIN_TRAFFIC: Mapping[str, float] = {"fp32": 1.85, "tf32": 1.85, "fp8": 0.75}
+FORWARD_TRAFFIC: Mapping[str, float] = {"fp32": 1.85, "tf32": 1.85, "int8": 0.35, "fp8": 0.75, "fp4": 0.6}
+"""Traffic of other number formats over that of 16 bit. fp32 and tf32 are the same bytes: one figure, read
+from the classifiers of both in the fitted half."""
 VISION_COMPUTE_SHARE: Mapping[str, float] = {"fp32": 0.85, "tf32": 0.57, "half": 0.75, "int8": 0.45}
-VISION_HEAD_TRAFFIC: Mapping[str, float] = {"half": 2.0, "fp32": 1.2, "tf32": 1.0}
+VISION_HEAD_TRAFFIC: Mapping[str, float] = {"half": 2.0, "fp32": 1.1, "tf32": 1.1}
 """Detection and segmentation heads: post-processing and targets gain nothing from half precision."""
 WINOGRAD = 1.35
 WINOGRAD_BACKBONES = ("vgg", "unet")
@@ -70,6 +74,9 @@ ELEMENTS_PER_MAC: Mapping[str, float] = {
 YOLO_ELEMENTS = 11.0e6
 """Activation elements of a YOLO at 1 GMAC; wider ones have as many more as their width: x sqrt(GMACs).
 From the five sizes of YOLOv5 at batch 32 on a V100: 0.6, 0.9, 1.7, 2.7 and 4.8 ms."""
+DETECTOR_ELEMENTS_PER_MAC = 1.45e-3
+"""Of a ResNet-50 with feature pyramid: 3 x 3 convolutions of 256 channels multiply more for what they write.
+Counted: 235 M elements in the backbone at 800 x 1333, 70 M in pyramid and proposals, of 215 GMACs."""
 VISION_MACS_PER_PARAMETER = 160.0
 VISION_TRAFFIC: Mapping[str, float] = {
     "vgg": 1.5,
@@ -83,6 +90,14 @@ VISION_TRAFFIC: Mapping[str, float] = {
 concatenated in every layer; branches and grouped convolutions fuse less. Read from the training rates of
 449 timm models on one RTX 3090, where ResNet, ResNeXt, EfficientNet, MobileNet, ConvNeXt and Swin lie
 within 15 %."""
+FORWARD_BACKBONE: Mapping[str, float] = {
+    "mobilenet": 0.57,
+    "efficientnet": 0.75,
+    "convnext": 0.60,
+    "vit": 0.80,
+}
+"""Bytes per element of an eager forward pass besides: depthwise convolutions and wide activations keep
+nothing for a backward pass. Read from timm's inference rates on RTX 3090, 4090 and PRO 6000."""
 VISION_LAYERS: Mapping[str, float] = {
     "efficientnet": 85.0,
     "mobilenet": 60.0,
@@ -92,6 +107,9 @@ VISION_LAYERS: Mapping[str, float] = {
     "unet": 30.0,
 }
 """Layers with weights where neither the dimensions nor the name say how many."""
+YOLO_DEPTH: Mapping[str, float] = {"n": 1.0, "s": 1.0, "m": 1.3, "l": 1.6, "x": 1.6}
+"""Layers of a YOLO size over those of n and s, by the last letter of the name: the depth multiple 0.33, 0.67,
+1.0 of its files repeats the middle of each stage (github.com/ultralytics/ultralytics, read 2026-11-30)."""
 EFFICIENTNET_BLOCKS: Mapping[str, float] = {
     "b0": 16.0,
     "b1": 23.0,
@@ -108,8 +126,10 @@ EFFICIENTNET_BLOCKS: Mapping[str, float] = {
 EFFICIENTNET_BLOCK_LAYERS = 5.0
 """Three convolutions and two products of squeeze-and-excitation a block."""
 VISION_DEFAULT_LAYERS = 60.0
-VISION_HEAD_LAYERS = 350.0
-"""Added by a detection or segmentation head."""
+VISION_HEAD_LAYERS: Mapping[str, float] = {"one_stage": 50.0, "two_stage": 200.0}
+"""Added by a detection head: two towers of five convolutions on five levels (RetinaNet, FCOS), or proposals
+and boxes sorted, suppressed and pooled. Mask R-CNN in PyTorch on an A100 infers 25 to 31 images per second at
+any batch, 23 to 31 in FP16 (DeepLearningExamples)."""
 BLOCK_LAYERS = 4.0
 """Launch groups of one transformer block over those of one convolution."""
 VISION_LAUNCH_TRAIN_S = 4.0e-4
@@ -117,20 +137,30 @@ VISION_LAUNCH_FORWARD_S = 1.3e-4
 """Seconds per layer and step below which kernel launches bind."""
 GRAPH_LAUNCH = 0.15
 """Launch time with compiled graphs, over that of eager execution."""
-GRAPH_TRAFFIC = 0.7
-"""Traffic of a forward pass with fused kernels, over that of eager execution."""
 GRAPH_TRAIN_TRAFFIC = 0.8
 LAUNCH_ORDER = 1.5
 """Launch time and work overlap in part: (launch^p + work^p)^(1/p)."""
 
 # Encoders: achieved share of peak = base x (peak / 312)^a x (bandwidth / 2039)^b, A100-80 being 1.
 ENCODER_TRAIN_SHARE: Mapping[str, float] = {"fp32": 0.72, "tf32": 0.28, "half": 0.30}
-ENCODER_FORWARD_SHARE: Mapping[str, float] = {"fp32": 0.92, "tf32": 0.28, "half": 0.265}
+ENCODER_FORWARD_SHARE: Mapping[str, float] = {"fp32": 0.92, "tf32": 0.33, "half": 0.265}
 ENCODER_PEAK_EXPONENT = -0.5
 ENCODER_BANDWIDTH_EXPONENT = 0.6
 MATRIX_CLASS = by_class(1.0, cdna=0.70)
 """Share of the peak in the best matrix product over that of NVIDIA cards: MI300X to MI355X 51 to 68 %,
 A100 and H100 80 to 87 %."""
+VECTOR_CLASS = by_class(
+    1.0,
+    ampere_geforce=0.72,
+    ampere_pro=0.72,
+    ada_geforce=0.62,
+    ada_pro=0.60,
+    hopper=0.80,
+    blackwell_geforce=0.68,
+    blackwell_pro=0.68,
+)
+"""Share of the fp32 vector rate in the best matrix product over that of the A100 and of older cards: where
+two fp32 pipes are counted, products do not fill both (shares of `verify.thresholds` over 0.88)."""
 VECTOR_WATTS_PER_TFLOPS = 14.0
 VECTOR_CLASSES = ("pascal", "volta", "turing", "turing_geforce")
 """Watts per fp32 TFLOPS below which a card of these generations cannot hold its boost clock."""
@@ -220,6 +250,9 @@ ENGINE_LAYER_S: Mapping[str, float] = {
 }
 NEW_ENGINE_LAYER_S: Mapping[str, float] = {"llama.cpp": 40e-6}
 """With graphs of launches, which llama.cpp replays since 2025."""
+OLD_ENGINE_LAYER_S: Mapping[str, float] = {"vllm": 300e-6, "sglang": 300e-6}
+"""Before graphs of launches (vLLM 0.2.7, January 2024): every kernel launched from Python. Llama 2 70B over
+two and four A100 PCIe, 15 and 18 tokens/s (github.com/sh1ng/llm-perf-bench, read 2026-11-30)."""
 ENGINE_LAYER_DEFAULT_S = 70e-6
 MOE_LAYER_SHARE = 2.5
 """Launches of the expert part of a layer over those of a dense layer."""
@@ -231,6 +264,9 @@ REFERENCE_EXPERT_S = 50e-6
 """One turn of the loop over experts that Transformers runs in each routed layer; the findings of the
 reference data put its mixtures at up to a hundred times the time of a serving engine."""
 LAUNCH_FACTOR = by_class(1.0, ascend=12.0)
+"""Launch time of a card's stack over that of CUDA, engines with graphs."""
+EAGER_LAUNCH_FACTOR_MOST = 4.0
+"""The same at most where Python itself launches: Llama 2 7B in Transformers on a 910B writes 17 tokens/s."""
 TENSOR_WAIT_LINK_S = 5e-6
 TENSOR_WAIT_PCIE_S = 30e-6
 """Waiting of tensor-parallel ranks for each other beside the message, per all-reduce of a decode step."""
@@ -284,6 +320,7 @@ PREFILL_LLAMA_CPP = by_class(
     blackwell_dc=0.20,
     blackwell_geforce=0.80,
     blackwell_pro=0.33,
+    rdna=0.35,
 )
 PREFILL_GGUF_SHARE = 0.85
 PREFILL_NARROW_SHARE: Mapping[str, float] = {"fp8": 0.72, "fp4": 0.45, "int8": 0.72}
@@ -299,6 +336,10 @@ MOE_PREFILL_SHARE = 0.60
 ATTENTION_COST: Mapping[str, float] = {"llama.cpp": 7.0}
 """Time of a prompt's attention products over that of other products of as many FLOPs (no fused kernel)."""
 ENGINE_PREFILL: Mapping[str, float] = {"transformers": 0.7, "pytorch": 0.7}
+BATCH_ORDER = 1.5
+"""Batched decode: kernels that wait for weights and kernels that compute take turns, time
+(traffic^1.5 + products^1.5)^(2/3). Plain maxima give half of the slope that vLLM pages report from 64
+sequences on (vLLM 0.11 and LMDeploy on A100, read 2026-11-30)."""
 SERVING_ORDER = 2.0
 """Continuous batching: prompts are read while others write, time (products^2 + traffic^2)^(1/2)."""
 PIPELINE_LOSS = 0.25
@@ -334,7 +375,15 @@ DIFFUSION_NARROW = 0.70
 """Achieved share of the 8-bit peak over that of the 16-bit peak: attention and norms stay at 16 bit."""
 DIFFUSION_SOFTWARE: Mapping[str, float] = {"new": 1.0, "usual": 0.80, "old": 0.55}
 DIFFUSION_STEPS = 30.0
-DIFFUSION_LAUNCH_S = 0.020
+DIFFUSION_LAUNCH_S = 0.032
+"""Seconds of launches of one eager denoising step of Stable Diffusion 1.5, both guidance passes in one batch:
+50 steps take 1.5 to 2 s on cards of very different rates (stable-fast, diffusion-benchmarks; 2026-11-30)."""
+DIFFUSION_KERNELS: Mapping[str, float] = {"sdxl": 2.6, "flux": 1.5}
+"""Kernels of a denoiser over those of Stable Diffusion 1.5, by the start of its name: 70 transformer blocks
+in the U-Net for 16 (whose convolutions stay), 57 larger blocks in FLUX."""
+DIFFUSION_GRAPH_LAUNCH = 0.4
+"""Launch time of a step under torch.compile over that of eager execution: fewer kernels, all from Python."""
+DIFFUSION_TRAIN_LAUNCH_S = 0.020
 
 # Speech: 30-second windows, tokens written per window, launch time per generated token and layer.
 WINDOW_S = 30.0
@@ -472,5 +521,3 @@ LEAST_ENGINE_SHARE = 0.02
 """Rows of a class, or share of them, that make an engine known."""
 KIND_FACTOR: Mapping[str, float] = {"moe_training": 2.5, "decode_moe": 2.0}
 """Factor on the interval of special cases within a class: routing and expert traffic are no roofline."""
-OWN_NOISE = 0.2
-"""Factor on it for the team's own measurement."""

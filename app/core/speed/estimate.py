@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from app.core.estimates import Basis, Interval, SpeedEstimate
+from app.core.estimates import Assumption, Basis, Interval, SpeedEstimate
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
@@ -17,8 +18,7 @@ from app.core.speed.generation import schedule, speed_assumptions
 from app.core.speed.own import NO_PINS, PARTS, RUN, OwnRow, Pins, pins
 from app.core.speed.predict import predict
 from app.core.speed.rows import STEPS_PER_S
-from app.core.speed.terms import Plans, Terms, cell_of
-from app.core.units import Number
+from app.core.speed.terms import Plans, Shape, Terms, cell_of
 from app.core.workload import Parallelism, Workload, resolve
 
 BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
@@ -42,29 +42,23 @@ class SpeedGrid:
     """The same question in fp32, which cards without tf32 answer."""
     in_plain: Flags | None = None
     """(cards,) those cards."""
+    limit_ms: float | None = None
+    """Asked of one output token; None where nothing is."""
 
-    def only(self, rows: Index) -> SpeedGrid:
-        """The same grid for some of its cards."""
-        size = self.expected.shape
-        terms = self.terms
+    @cached_property
+    def token_ms(self) -> Floats | None:
+        """Milliseconds of one output token, (cards, plans); None where no limit is asked of it.
 
-        def narrow(values: Number) -> Floats:
-            return np.asarray(np.broadcast_to(values, size)[rows], dtype=np.float64)
-
-        return SpeedGrid(
-            terms=replace(
-                terms,
-                seconds=narrow(terms.seconds),
-                units_per_step=narrow(terms.units_per_step),
-                flops_per_unit=narrow(terms.flops_per_unit),
-                parts={k: narrow(v) for k, v in terms.parts.items()},
-                detail={k: narrow(v) for k, v in terms.detail.items()},
-            ),
-            corrections=self.corrections.only(rows),
-            expected=self.expected[rows],
-            plain=None if self.plain is None else self.plain.only(rows),
-            in_plain=None if self.in_plain is None else self.in_plain[rows],
-        )
+        Notes
+        -----
+        As many sequences run together as keep the limit. Where one alone does not, this is above it: the
+        least that the card reaches.
+        """
+        if self.limit_ms is None:
+            return None
+        factor = np.exp(self.corrections.offset.get("decode", 0.0))
+        token_s = self.terms.detail["time_per_output_token_s"] / factor
+        return np.broadcast_to(token_s * 1000.0, self.expected.shape)
 
     def factor(self, phase: str, card: int, plan: int) -> float:
         """Measured over predicted of one phase in one cell."""
@@ -171,32 +165,34 @@ def speed_grid(
     table: GpuTable,
     gpus: Sequence[Gpu],
     benchmarks: Sequence[Benchmark] = (),
+    rows: Index | None = None,
     pinned: bool = True,
 ) -> SpeedGrid:
-    """Throughput of every card under every plan.
+    """Throughput of cards under every plan.
 
     Parameters
     ----------
     work: a resolved workload. plans: any number. table, gpus: the cards, in one order.
-    benchmarks: measurements that may correct the model.
+    benchmarks: measurements that may correct the model. rows: of the cards that are asked about; all by
+    default. What is measured on the others informs them.
     pinned: whether own measurements decide what they measured.
 
     Returns
     -------
-    A grid (cards, plans); NaN where a figure of the card is unknown.
+    A grid (cards asked about, plans); NaN where a figure of the card is unknown.
 
     Notes
     -----
     tf32 moves the bytes of fp32 and multiplies faster: it is never answered slower than fp32, and a card
     without it answers fp32. Few have measured plain fp32 on a card with tf32, so fp32 yields unless it was.
     """
-    grid = _grid(work, plans, table, gpus, benchmarks, pinned)
+    grid = _grid(work, plans, table, gpus, benchmarks, rows, pinned)
     if work.precision not in WIDE:
         return grid
     twin = replace(work, precision=WIDE[1 - WIDE.index(work.precision)])
-    other = _grid(twin, plans, table, gpus, benchmarks, pinned)
+    other = _grid(twin, plans, table, gpus, benchmarks, rows, pinned)
     vector, matrix = (grid, other) if work.precision == WIDE[0] else (other, grid)
-    lacks = compute_rate(table, FORMATS["tf32"]).fallback
+    lacks = compute_rate(table, FORMATS["tf32"]).fallback[grid.corrections.cards]
     clash = ~lacks[:, np.newaxis] & (vector.expected > matrix.expected)
     firm = np.zeros_like(clash)
     for card, plan in zip(*np.nonzero(clash), strict=True):
@@ -213,11 +209,17 @@ def _grid(
     table: GpuTable,
     gpus: Sequence[Gpu],
     benchmarks: Sequence[Benchmark],
+    rows: Index | None,
     pinned: bool,
 ) -> SpeedGrid:
     """As `speed_grid`, fp32 and tf32 each by itself."""
     column = table.column()
-    terms = predict(work, Plans.of(plans), column, rate=compute_rate(column, work.format))
+    peak = compute_rate(column, work.format)
+    if rows is None:
+        rows = np.arange(len(table))
+    else:
+        column, peak = table.take(rows).column(), peak.take(rows)
+    terms = predict(work, Plans.of(plans), column, rate=peak)
     position = {g.id: i for i, g in enumerate(gpus)} if len(benchmarks) else {}
     kinds = {"other": terms.kind}
     if "decode" in terms.detail:
@@ -225,18 +227,43 @@ def _grid(
         if terms.phase == "saturated":
             kinds["serving"] = "serving"
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
-    found = corrections(work, table, position, index, kinds, [p.cards for p in plans])
+    found = corrections(work, table, position, index, kinds, [p.cards for p in plans], rows)
     if pinned:
         found = found.pinned(_pins(work, terms, plans, table, gpus, index))
-    rate = np.broadcast_to(terms.rate, (len(table), len(plans)))
+    limit_ms = work.latency_limit_ms if work.load != "single" and "decode" in terms.detail else None
+    if limit_ms:
+        # Measured decoding, not the model's, has to keep the limit.
+        allowed = limit_ms / 1000.0 * np.exp(found.offset.get("decode", 0.0))
+        shape = replace(Shape.of(work), token_limit_s=allowed)
+        terms = predict(work, Plans.of(plans), column, shape, peak)
+    rate = np.broadcast_to(terms.rate, (len(rows), len(plans)))
     if terms.phase == RUN_PHASE:
         # Each phase is corrected by its own measurements; the rate of the run follows from both times.
         plain = terms.detail["prefill_s"] + terms.detail["decode_s"]
         corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
         run = np.exp(found.pins.offset.get(RUN, 0.0))
-        return SpeedGrid(terms, found, np.asarray(rate * plain / corrected * run, dtype=np.float64))
+        whole = np.asarray(rate * plain / corrected * run, dtype=np.float64)
+        return SpeedGrid(terms, found, whole, limit_ms=limit_ms)
     offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
-    return SpeedGrid(terms, found, rate if offset is None else rate * np.exp(offset))
+    grid = SpeedGrid(terms, found, rate if offset is None else rate * np.exp(offset), limit_ms=limit_ms)
+    return _at_least_in_turns(grid) if terms.phase == "saturated" else grid
+
+
+def _at_least_in_turns(grid: SpeedGrid) -> SpeedGrid:
+    """A saturated engine no slower than reading and writing in turns with as many sequences.
+
+    Notes
+    -----
+    Both are corrected by measurements of their own, which may disagree; what was measured of a saturated
+    engine stands.
+    """
+    detail, offset = grid.terms.detail, grid.corrections.offset
+    turns_s = sum(detail[f"{p}_s"] / np.exp(offset.get(p, 0.0)) for p in PARTS)
+    turns = np.broadcast_to(grid.terms.units_per_step / turns_s, grid.expected.shape)
+    better = turns > grid.expected
+    for card, plan in zip(*np.nonzero(better), strict=True):
+        better[card, plan] = grid.basis(int(card), int(plan))[0] != BASES[0]
+    return replace(grid, expected=np.where(better, turns, grid.expected))
 
 
 def _pins(
@@ -297,7 +324,12 @@ def estimate(
         cards, row, table = [gpu, *cards], 0, None
     grid = speed_grid(resolved, (plan,), table or GpuTable.from_gpus(cards), cards, benchmarks)
     found = grid.estimate(row, 0)
+    assumed = speed_assumptions(resolved)
+    if resolved.fills_engine and "concurrent_sequences" in found.detail:
+        held = float(found.detail["concurrent_sequences"])
+        assumed = tuple(a for a in assumed if a.field != "batch_size")
+        assumed = (*assumed, Assumption("batch_size", held, "saturated_sequences"))
     return SpeedEstimate(
         **{name: getattr(found, name) for name in SpeedEstimate.__slots__ if name != "assumptions"},
-        assumptions=(*notes, *speed_assumptions(resolved)),
+        assumptions=(*notes, *assumed),
     )

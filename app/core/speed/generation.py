@@ -12,6 +12,7 @@ from app.core.speed import constants as c
 from app.core.speed.inference import bandwidth_share, reference_kernels
 from app.core.speed.scaling import exposed_gradient_s
 from app.core.speed.terms import Plans, Shape, Terms
+from app.core.speed.vision import counts_at_asked_size
 from app.core.units import GB, TERA, Number
 from app.core.workload import Workload
 
@@ -44,7 +45,8 @@ register(
         "Diffusion",
         "t = steps x passes x 2 MACs / (peak x share) per image; U-Net MACs = P x latent positions / "
         "12; share = "
-        "that of the class x (MACs / 340 G)^0.18, at most 0.85",
+        "that of the class x (MACs / 340 G)^0.18, at most 0.85; at least 32 ms of launches a step (SDXL 2.6 "
+        "times, FLUX 1.5 times that), compiled 0.4 of it",
         "s",
         "calibrated",
         "30 steps with guidance (two passes) unless the model is guidance-distilled; text encoder and VAE "
@@ -103,12 +105,21 @@ def schedule(model: ModelArchitecture) -> tuple[float, float]:
 
 def speed_assumptions(work: Workload) -> tuple[Assumption, ...]:
     """Defaults that only the speed uses."""
+    full: tuple[Assumption, ...] = ()
+    if work.fills_engine and work.model.family == "decoder":
+        full = (Assumption("batch_size", float(np.mean(Shape.of(work).batch)), "saturated_up_to"),)
+    return (*full, *_other_assumptions(work))
+
+
+def _other_assumptions(work: Workload) -> tuple[Assumption, ...]:
     if work.model.family == "diffusion" and not work.trains:
         return (Assumption("denoising_steps", schedule(work.model)[0], "default_denoising_steps"),)
     if reference_kernels(work):
         return (Assumption("engine", work.engine, "reference_kernels"),)
     if work.model.family == "speech":
         return (Assumption("tokens_per_window", c.TOKENS_PER_WINDOW, "default_tokens_per_window"),)
+    if counts_at_asked_size(work.model):
+        return (Assumption("image_size", work.image_size, "counts_at_asked_size"),)
     return ()
 
 
@@ -146,7 +157,7 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
         local = np.ceil(np.divide(shape.batch, plans.data))
         images = np.asarray(shape.batch, dtype=np.float64)
     compute_s = local * flops / (rate.tflops * TERA * share)
-    launch_s = steps * c.DIFFUSION_LAUNCH_S + np.zeros_like(compute_s)
+    launch_s = steps * _step_launch_s(work) + np.zeros_like(compute_s)
     busy = np.maximum(compute_s, launch_s)
     link = np.zeros_like(busy)
     kind = "diffusion"
@@ -207,6 +218,14 @@ def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
         seconds=compute_s + step_s + link,
         parts={"compute": compute_s + 0.0 * link, "bandwidth": step_s, "communication": link},
     )
+
+
+def _step_launch_s(work: Workload) -> float:
+    """Seconds in which one denoising step, or one training step, is launched."""
+    if work.trains:
+        return c.DIFFUSION_TRAIN_LAUNCH_S
+    kernels = next((k for name, k in c.DIFFUSION_KERNELS.items() if work.model.id.startswith(name)), 1.0)
+    return c.DIFFUSION_LAUNCH_S * kernels * (c.DIFFUSION_GRAPH_LAUNCH if work.compile else 1.0)
 
 
 def _denoiser_parameters(model: ModelArchitecture) -> float:

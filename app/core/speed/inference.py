@@ -19,6 +19,8 @@ from app.core.speed.training import attended, attention_width, encoder_share, ma
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import MEMORY_FRACTION, Workload
 
+EAGER_ENGINES = ("transformers", "pytorch")
+"""Engines that launch every kernel from Python unless the model is compiled."""
 MICRO_BATCH_TOKENS = 512.0
 """Tokens that one pipeline stage takes at a time while it reads a prompt."""
 
@@ -45,16 +47,17 @@ register(
     Formula(
         "speed.decode",
         "Decode step",
-        "t = max((weights + b x KV) / (share x BW x cards), 2 P_active b / (peak x share)) "
+        "t = (((weights + b x KV) / (share x BW x cards))^1.5 + (2 P_active b / (peak x share))^1.5)^(2/3) "
         "+ L x engine constant + b x sequence constant + all-reduces, all-to-alls",
         "s",
         "calibrated",
         "One token of each of b sequences. Weights once per step; KV per sequence; MoE touches "
         "1 - (1 - k/E)^b of its experts. Share of bandwidth 0.82 on HBM, 0.91 to 0.94 on GDDR; on Hopper "
         "cards with fewer multiprocessors per byte less (H200 0.71, H20 0.36). Engine constant per layer: "
-        "vLLM 30 us, TensorRT-LLM 40 us, llama.cpp 90 us (since 2025: 40 us), Transformers 450 us; 2.5 times "
+        "vLLM 30 us (old, without graphs: 300 us), TensorRT-LLM 40 us, llama.cpp 90 us (since 2025: 40 us), "
+        "Transformers 450 us, compiled 0.15 of it; 2.5 times "
         "that more for experts, 3 times for latent attention, half for FP8 in vLLM and SGLang; 12 times on "
-        "Ascend.",
+        "Ascend, 4 times of eager engines.",
         (
             Reference(
                 "GPUStack performance lab: vLLM, SGLang, TensorRT-LLM on four cards (2026-11-30)",
@@ -86,8 +89,9 @@ register(
         "x p^0.25 / engine; products = prefill + output x b x 2 P_active / (peak x share)",
         "tokens/s",
         "calibrated",
-        "As many sequences as the KV cache holds beside 3 GiB (experts 4) of the engine. Prompts are read "
-        "while others write. Engine 1.2 for TensorRT-LLM with tuned fixed lengths, 0.85 for vLLM and SGLang "
+        "As many sequences as the KV cache holds beside 3 GiB (experts 4) of the engine, or as are asked "
+        "for. Prompts are read while others write; never less than reading and writing in turns. Engine 1.2 "
+        "for TensorRT-LLM with tuned fixed lengths, 0.85 for vLLM and SGLang "
         "as they come; chat traffic with large mixtures has been measured at half of this.",
         (
             Reference("TensorRT-LLM and MLPerf v5.1 rows of this catalogue, saturated"),
@@ -115,10 +119,10 @@ def reference_kernels(work: Workload) -> bool:
     Notes
     -----
     Generation by Transformers or plain PyTorch with experts (a loop over them) or with quantized weights
-    (widened layer by layer); measured 2 to 100 times slower than a serving engine.
+    (widened layer by layer); measured 2 to 100 times slower than a serving engine. Compiled graphs fuse both.
     """
-    loops = work.engine in ("transformers", "pytorch") and work.model.family == "decoder" and not work.trains
-    return loops and bool(work.model.experts or work.format.quantized)
+    loops = work.engine in EAGER_ENGINES and work.model.family == "decoder" and not work.trains
+    return loops and not work.compile and bool(work.model.experts or work.format.quantized)
 
 
 def weight_parts(work: Workload, sequences: Number) -> tuple[float, float, Number]:
@@ -173,12 +177,14 @@ def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
     Notes
     -----
     A routed layer adds router, sort and grouped products, a latent-attention layer its extra projections;
-    both grow with what the engine needs for a dense layer. Ascend launches take about twelve times as long.
+    both grow with what the engine needs for a dense layer. Compiled graphs replay what eager engines launch
+    one by one. Ascend launches take about twelve times as long, of eager engines four times.
     """
     model = work.model
     dense_s = c.ENGINE_LAYER_S.get(work.engine, c.ENGINE_LAYER_DEFAULT_S)
-    if work.software == "new":
-        dense_s = c.NEW_ENGINE_LAYER_S.get(work.engine, dense_s)
+    if work.software != "usual":
+        aged = c.NEW_ENGINE_LAYER_S if work.software == "new" else c.OLD_ENGINE_LAYER_S
+        dense_s = aged.get(work.engine, dense_s)
     layer_s = model.layers * dense_s
     if work.engine in c.ENGINE_SEQUENCE_S:
         extra = expert_layers(model) * c.MOE_LAYER_SHARE if model.experts else 0.0
@@ -189,9 +195,12 @@ def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
     elif reference_kernels(work) and model.experts and work.software != "new":
         # A loop over all experts, chosen or not.
         layer_s += expert_layers(model) * model.experts * c.REFERENCE_EXPERT_S
-    return cards.by_class(c.LAUNCH_FACTOR) * layer_s + c.ENGINE_STEP_S.get(
-        work.engine, c.ENGINE_STEP_DEFAULT_S
-    )
+    factor = cards.by_class(c.LAUNCH_FACTOR)
+    step_s = c.ENGINE_STEP_S.get(work.engine, c.ENGINE_STEP_DEFAULT_S)
+    if work.engine in EAGER_ENGINES:
+        graph = c.GRAPH_LAUNCH if work.compile else 1.0
+        return (np.minimum(factor, c.EAGER_LAUNCH_FACTOR_MOST) * layer_s + step_s) * graph
+    return factor * layer_s + step_s
 
 
 def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expert: Floats) -> Floats:
@@ -217,7 +226,7 @@ def tensor_wait_s(cards: GpuTable, members: Number) -> Floats:
 def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     """Share of peak while a prompt is read."""
     if work.engine == "llama.cpp":
-        share = cards.by_class(c.PREFILL_LLAMA_CPP)
+        share = cards.by_class(c.PREFILL_LLAMA_CPP) * (c.MOE_PREFILL_SHARE if work.model.experts else 1.0)
         return share * (c.PREFILL_GGUF_SHARE if work.format.quantized and work.format.bits < 16 else 1.0)
     width = (max(work.model.hidden_size, 256) / c.PREFILL_WIDTH) ** c.PREFILL_WIDTH_EXPONENT
     share = (
@@ -249,20 +258,25 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     model = work.model
     layers = float(model.layers)
     total = np.asarray(shape.batch, dtype=np.float64)
-    if work.load == "saturated" and np.all(np.less_equal(work.batch_size, 1)):
+    saturated = work.load == "saturated"
+    if work.fills_engine:
         # Nobody said how many sequences: every replica is full.
         total = total * plans.data
-    replica = np.ceil(total / plans.data)
     # Engines with continuous batching keep every stage busy with its own share of the sequences.
     stages = np.ones_like(plans.pipeline) if work.engine in LAYER_SPLIT_ENGINES else plans.pipeline
-    together = np.ceil(replica / stages)
+    # Under a standing load replicas and stages hold a mean number; a batch ends with its fullest replica.
+    replica = np.maximum(total / plans.data, 1.0) if saturated else np.ceil(total / plans.data)
+    together = np.maximum(replica / stages, 1.0) if saturated else np.ceil(replica / stages)
     context = shape.prompt + np.multiply(shape.output, 0.5)
     bandwidth = cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
-    per_step_batch = np.where(plans.expert > 1, together * plans.data, together)
-    split_bytes, whole_bytes, expert_bytes = weight_parts(work, per_step_batch)
     spread = np.maximum(plans.tensor, plans.expert)
-    rank_bytes = split_bytes / plans.tensor + whole_bytes + expert_bytes / spread
-    weights_s = rank_bytes / bandwidth
+
+    def read_weights_s(sequences: Floats) -> Floats:
+        in_step = np.where(plans.expert > 1, sequences * plans.data, sequences)
+        split_bytes, whole_bytes, expert_bytes = weight_parts(work, in_step)
+        return np.asarray((split_bytes / plans.tensor + whole_bytes + expert_bytes / spread) / bandwidth)
+
+    weights_s = read_weights_s(together)
     kv_s = kv_read_bytes(model, context, work.kv_precision or "bf16", plans.tensor) / bandwidth
     share = prefill_share(work, cards, rate)
     width = attention_width(model)
@@ -280,7 +294,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         return all_to_all_s(model, cards, tokens, plans.expert)
 
     hops_s = (plans.pipeline - 1.0) * message_s(cards, plans.cards)
-    limited = work.load == "saturated"
+    limited = saturated
     if limited:
         # More sequences than the KV cache holds wait for their turn.
         reserved = c.SERVING_RESERVED_GIB["experts" if model.experts else "dense"]
@@ -291,17 +305,22 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))
     if work.latency_limit_ms and work.load != "single":
         limited = True
-        fixed = weights_s + engine_s + hops_s
-        each = np.maximum(kv_s, token_s) + sequence_s
-        allowed = np.floor((work.latency_limit_ms / 1000.0 - fixed) / each)
+        limit_s = work.latency_limit_ms / 1000.0 if shape.token_limit_s is None else shape.token_limit_s
+        # Traffic between cards is a line over the sequences too.
+        link_each_s = reduce_s(2.0) + exchange_s(2.0) - reduce_s(1.0) - exchange_s(1.0)
+        fixed = weights_s + engine_s + hops_s + reduce_s(1.0) + exchange_s(1.0) - link_each_s
+        each = np.maximum(kv_s, token_s) + sequence_s + link_each_s
+        allowed = np.floor((limit_s - fixed) / each)
+        # Not even one keeps a limit below its own step: `SpeedGrid.token_ms` shows it.
         together = np.clip(np.minimum(together, allowed), 1.0, None)
     if limited:
         total = np.minimum(total, together * stages * plans.data)
         replica = together * stages
+        weights_s = read_weights_s(together)
     engine_s = engine_s + together * sequence_s
     memory_s = weights_s + together * kv_s
     link_s = reduce_s(together) + exchange_s(together) + hops_s
-    step_s = np.maximum(memory_s, together * token_s) + engine_s + link_s
+    step_s = power_sum(memory_s, together * token_s, c.BATCH_ORDER) + engine_s + link_s
     # Prompts of all sequences of a replica.
     prompt_tokens = replica * shape.prompt
     # New llama.cpp has fused attention too.
@@ -316,7 +335,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     output = np.asarray(shape.output, dtype=np.float64)
     generates = output > 0
     whole_s = prefill_s + output * step_s
-    if work.load == "saturated":
+    if saturated:
         # Continuous batching reads prompts while other sequences write: products and traffic overlap.
         products = read_s + output * together * token_s
         busy_s = power_sum(products, output * memory_s, c.SERVING_ORDER)
@@ -332,10 +351,10 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         generates, decode_flops if headline_decode else flops / np.maximum(output, 1.0), prompt_flops
     )
     one_prompt = prompt_work * shape.prompt / (split * rate.tflops * TERA * share)
-    phase = "decode" if headline_decode else "saturated" if work.load == "saturated" else "whole_run"
+    phase = "decode" if headline_decode else "saturated" if saturated else "whole_run"
     if not np.any(generates):
         phase = "prefill"
-    kind = "serving" if work.load == "saturated" else "decode_moe" if model.experts else "decode"
+    kind = "serving" if saturated else "decode_moe" if model.experts else "decode"
     zero = np.zeros_like(seconds)
     compute_wins = together * token_s > memory_s
     return Terms(

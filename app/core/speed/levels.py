@@ -255,10 +255,13 @@ class Pulls:
                 pull = pull * (rows.codes[name] == card_codes[name][:, np.newaxis])
             cross += pull
         # Products below the size at which BLAS starts its threads: waking them costs more than they save.
-        step = max(2, ONE_THREAD // len(rows) ** 2)
+        # By columns, so that the matrix, the largest of all, is read once.
+        step = max(1, ONE_THREAD // max(1, cross.size))
         matrix = self.posterior.precision_matrix
-        chunks = [cross[i : i + step] for i in range(0, len(cross), step)]
-        explained = np.concatenate([np.sum(part @ matrix * part, axis=1) for part in chunks])
+        explained = np.zeros(len(counts))
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            explained += np.sum(cross @ matrix[:, part] * cross[:, part], axis=1)
         prior = np.full(len(counts), self.posterior.noise)
         for level in self.posterior.levels:
             prior += level.spread**2 * (counts if level.scaling else 1.0)
@@ -273,8 +276,8 @@ class Pulls:
             weights = weights * np.minimum(rows.count, count)
         total = np.full(len(card_codes["card"]), float(pulls[""] @ weights))
         for name in CARD_LABELS:
+            # Every code of a card is one of the rows'.
             codes = card_codes[name]
-            size = 1 + max(int(np.max(rows.codes[name])), int(np.max(codes, initial=0)))
-            sums = np.bincount(rows.codes[name], weights=pulls[name] * weights, minlength=size)
+            sums = np.bincount(rows.codes[name], weights=pulls[name] * weights)
             total += np.where(codes >= 0, sums[codes], 0.0)
         return total

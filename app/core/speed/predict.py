@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from app.core.gpu_table import ComputeRate, GpuTable, compute_rate
 from app.core.speed.generation import diffusion_terms, speech_terms
 from app.core.speed.inference import decoder_terms, encoder_terms
-from app.core.speed.terms import Plans, Shape, Terms
+from app.core.speed.terms import Plans, Shape, Terms, where_terms
 from app.core.speed.training import training_terms
 from app.core.speed.vision import vision_terms
 from app.core.workload import Workload
@@ -31,9 +35,23 @@ def predict(
     Returns
     -------
     Terms over the broadcast shape. NaN where a figure of the card is unknown.
+
+    Notes
+    -----
+    tf32 moves the bytes of fp32 and may take either unit for its products, so it is never slower than fp32;
+    a card without it answers fp32.
     """
     peak = rate or compute_rate(cards, work.format)
     size = shape or Shape.of(work)
+    terms = _predict(work, plans, cards, size, peak)
+    if work.compute_type != "tf32":
+        return terms
+    vector = replace(work, precision="fp32")
+    plain = _predict(vector, plans, cards, size, compute_rate(cards, vector.format))
+    return where_terms(peak.fallback | np.less(plain.seconds, terms.seconds), plain, terms)
+
+
+def _predict(work: Workload, plans: Plans, cards: GpuTable, size: Shape, peak: ComputeRate) -> Terms:
     family = work.model.family
     if family == "vision":
         return vision_terms(work, size, plans, cards, peak)

@@ -29,6 +29,11 @@ H20_FINDINGS = (
 )
 """From the findings of the reference data, not from the page itself."""
 
+OLD_PAGES = ("sh1ng, llm-perf-bench: https://github.com/sh1ng/llm-perf-bench",)
+ASCEND_PAGES = ("Llama 2 7B in Transformers on an Ascend 910B: blog.csdn.net, read 2026-11-30",)
+RDNA_PAGES = (
+    "Mistral 7B llamafile on an RX 7900 XTX: huggingface.co/Mozilla/Mistral-7B-Instruct-v0.3-llamafile",
+)
 H20_PRODUCTS = ("Community table of PyTorch matrix products: H20 142 of 148 TFLOPS; reference data",)
 
 
@@ -111,6 +116,9 @@ READINGS: tuple[Reading, ...] = (
     Reading("ENGINE_LAYER_S.tensorrt-llm", "decode", PUBLISHED, SERVING_PAGES, engines=("tensorrt-llm",)),
     Reading("ENGINE_LAYER_S.llama.cpp", "decode", FITTED, engines=("llama.cpp",)),
     Reading("NEW_ENGINE_LAYER_S.llama.cpp", "decode", FITTED, engines=("llama.cpp",), models=_OLLAMA),
+    Reading("OLD_ENGINE_LAYER_S.vllm", "decode", PUBLISHED, OLD_PAGES, engines=("vllm",)),
+    Reading("EAGER_LAUNCH_FACTOR_MOST", "decode", PUBLISHED, ASCEND_PAGES, card_class="ascend"),
+    Reading("PREFILL_LLAMA_CPP.rdna", "prefill", PUBLISHED, RDNA_PAGES, card_class="rdna"),
     Reading("MOE_LAYER_SHARE", "decode", PUBLISHED, SERVING_PAGES, engines=_SERVERS, kind="decode_moe"),
     Reading("NARROW_LAYER_SHARE.vllm", "decode", PUBLISHED, SERVING_PAGES, _SERVERS, ("fp8",)),
     Reading("REFERENCE_EXPERT_S", "decode", ASSUMED, engines=("transformers",), kind="decode_moe"),

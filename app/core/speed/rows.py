@@ -52,12 +52,14 @@ QUERIES_PER_S = "samples_per_s"
 FULL_FINETUNE = ("full finetune", " sft")
 """Words of a model's text by which a fine-tuning row trains every weight."""
 OWN_SOURCE = "own"
-"""Source family of the team's own measurements, and of the question: both run on the team's software."""
+"""Source family of the team's own measurements."""
 
 GRAPH_ENGINES = ("vendor", "paddle-trt")
 """Engines of published rows that run compiled graphs."""
 COMPILED_NOTE = ", compile"
-"""Words of a note by which an adapter recipe runs compiled."""
+"""Words of a note by which an adapter recipe or the inference of an image model runs compiled."""
+CHANNELS_LAST_NOTE = "NHWC, inference"
+"""Start of a note by which images are inferred channels-last: new software."""
 OLD_ENGINES = ("web-ui",)
 """Engines of published rows whose software is known to be old and unfused."""
 GRAPHS_SINCE = "2025"
@@ -188,6 +190,7 @@ def question_of(
     if row.task == "finetune" and model.family == "decoder" and not adapter and not is_full(row.model_name):
         return None
     language = serving and model.family == "decoder"
+    images = serving and model.family == "vision"
     prompt, output = row.input_length, row.output_length
     if language:
         if scenario is not None:
@@ -214,12 +217,12 @@ def question_of(
         batch_size=batch if language or not serving else batch * row.gpu_count,
         sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
         output_length=output if language else None,
-        image_size=(size, size) if size else None,
+        image_size=_pixels(size, model) if size else None,
         engine=engine if engine in ENGINES else _STAND_INS.get(engine, stand_in),
         load="saturated" if row.phase == "saturated" or scenario is not None else "batch",
         latency_limit_ms=limit_ms(row, scenario) if scenario is not None else None,
         gradient_accumulation=1 if serving or row.batch_per_gpu or language else accumulation,
-        compile=engine in GRAPH_ENGINES or (adapter != "" and COMPILED_NOTE in row.note),
+        compile=engine in GRAPH_ENGINES or (COMPILED_NOTE in row.note and (adapter != "" or images)),
         software=_software(row, engine),
         gradient_checkpointing="act ckpt True" in row.note,
     )
@@ -244,7 +247,7 @@ def plan_of(work: Workload, count: int) -> Parallelism:
 
 
 def _software(row: Benchmark, engine: str) -> str:
-    if engine in (*FUSED_ENGINES, *GRAPH_ENGINES):
+    if engine in (*FUSED_ENGINES, *GRAPH_ENGINES) or row.note.startswith(CHANNELS_LAST_NOTE):
         return "new"
     if engine == "llama.cpp" and row.observed_on >= GRAPHS_SINCE:
         return "new"
@@ -252,6 +255,12 @@ def _software(row: Benchmark, engine: str) -> str:
     if row.task == "training" and row.precision in HALF and FUSED_RECIPES in url:
         return "new"
     return "old" if engine in OLD_ENGINES else "usual"
+
+
+def _pixels(side: int, model: ModelArchitecture) -> tuple[int, int]:
+    """Height and width that a published side means: detectors name the shorter side of their usual frame."""
+    frame = model.image_size or (side, side)
+    return frame if side == min(frame) else (side, side)
 
 
 def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable
+from app.core.gpu_table import CARD_CLASSES, Flags, Floats, GpuTable
 from app.core.speed import constants as c
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
@@ -54,6 +54,8 @@ class Shape:
     """Generated tokens per sequence."""
     pixels: Number
     """Pixels of one image; 0 for models without images."""
+    token_limit_s: Number | None = None
+    """Seconds that one output token may take, where measurements have corrected the limit of the question."""
 
     @property
     def prompt(self) -> Number:
@@ -67,7 +69,7 @@ class Shape:
         batch: Number = work.batch_size
         if not work.trains and work.load == "single":
             batch = 1.0
-        elif not work.trains and work.load == "saturated" and np.all(np.less_equal(batch, 1)):
+        elif work.fills_engine:
             # A saturated engine is full: as many sequences as it takes, then as many as its memory holds.
             batch = float(work.max_num_seqs or SATURATED_BATCHES.get(work.engine, SATURATED_BATCH))
         return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
@@ -100,6 +102,22 @@ class Terms:
         return max(BOUNDS, key=lambda name: cell_of(self.parts[name], *cell) if name in self.parts else -1.0)
 
 
+def where_terms(chosen: Flags, one: Terms, other: Terms) -> Terms:
+    """Terms of the same question, cell by cell: `one` where chosen, else `other`."""
+
+    def pick(a: Number, b: Number) -> Floats:
+        return np.asarray(np.where(chosen, a, b), dtype=np.float64)
+
+    return replace(
+        other,
+        units_per_step=pick(one.units_per_step, other.units_per_step),
+        flops_per_unit=pick(one.flops_per_unit, other.flops_per_unit),
+        seconds=pick(one.seconds, other.seconds),
+        parts={name: pick(one.parts[name], values) for name, values in other.parts.items()},
+        detail={name: pick(one.detail[name], values) for name, values in other.detail.items()},
+    )
+
+
 def cell_of(values: Number, *cell: int) -> float:
     """One cell of an array that broadcasts to a larger shape."""
     array = np.asarray(values)
@@ -120,10 +138,14 @@ def vector_clock(cards: GpuTable, compute_type: str) -> Floats:
     -----
     min(1, watts per TFLOPS / 14) on the 12 and 16 nm generations, whose other cards have 15 to 25: a T4 with
     70 W for 8.1 TFLOPS runs at 0.62 of its boost clock in long fp32 products, at its full rate in 16 bit.
+    Later cards count two fp32 pipes, one of which ordinary products share with addresses and loads:
+    `VECTOR_CLASS`.
     """
     watts = cards.tdp_w / cards.rate("fp32_tflops")
     slow = np.isin(cards.card_class, [CARD_CLASSES.index(name) for name in c.VECTOR_CLASSES])
-    share = np.where(slow & (compute_type == "fp32"), watts / c.VECTOR_WATTS_PER_TFLOPS, 1.0)
+    if compute_type != "fp32":
+        return np.ones_like(watts)
+    share = np.where(slow, watts / c.VECTOR_WATTS_PER_TFLOPS, cards.by_class(c.VECTOR_CLASS))
     return np.asarray(np.minimum(np.nan_to_num(share, nan=1.0), 1.0), dtype=np.float64)
 
 

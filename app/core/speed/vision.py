@@ -27,9 +27,11 @@ register(
         "calibrated",
         "Convolutional and vision-transformer models at batch sizes that fill the card. Elements and MACs "
         "scale with the pixels. Bytes per element of ResNet: 54 / 88 / 115 in training with new / usual "
-        "/ old software; "
+        "/ old software, forward 20 / 28.5 / 37, compiled 13; "
         "other backbones by a factor. Each step besides moves 24 bytes per parameter. At least 0.4 ms "
-        "(training) or 0.13 ms (forward) of launches per layer and step.",
+        "(training) or 0.13 ms (forward) of launches per layer and step; a detection head counts 50 (one "
+        "stage) or 200 layers, in PyTorch inference for each image. Counts that name no size are of the size "
+        "asked for.",
         (
             Reference(
                 "Lambda raw logs, 25 cards: ResNet-50 AMP 0.95 img/s per GB/s",
@@ -44,6 +46,10 @@ register(
                 "https://github.com/huggingface/pytorch-image-models",
             ),
             Reference(
+                "timm, inference rates of 44 models on RTX 3090, 4090, PRO 6000 (2026-11-30)",
+                "https://github.com/huggingface/pytorch-image-models/tree/main/results",
+            ),
+            Reference(
                 "Ultralytics YOLOv5: V100, batch 1 and 32", "https://github.com/ultralytics/yolov5#readme"
             ),
         ),
@@ -51,12 +57,19 @@ register(
 )
 
 
+def counts_at_asked_size(model: ModelArchitecture) -> bool:
+    """Whether stated counts name no image size and are read as of the image asked for, as in memory."""
+    stated = model.forward_macs or model.activations_per_sample
+    return model.family == "vision" and bool(stated) and not model.image_size
+
+
 def image_cost(model: ModelArchitecture, pixels: Number) -> tuple[Number, Number]:
     """Activation elements and multiply-accumulates of one image.
 
     Parameters
     ----------
-    model: traced counts at its own `image_size`, else estimated from its parameters.
+    model: traced counts at its own `image_size` (without one, at the size asked for), else estimated from its
+        parameters at 224 x 224.
     pixels: of the image asked for.
 
     Returns
@@ -66,7 +79,8 @@ def image_cost(model: ModelArchitecture, pixels: Number) -> tuple[Number, Number
     size = model.image_size or (224, 224)
     macs = model.forward_macs or model.parameters * c.VISION_MACS_PER_PARAMETER
     elements = model.activations_per_sample or elements_of(model, macs)
-    ratio = np.divide(pixels, float(size[0] * size[1])) if np.any(pixels) else 1.0
+    scaled = np.any(pixels) and not counts_at_asked_size(model)
+    ratio = np.divide(pixels, float(size[0] * size[1])) if scaled else 1.0
     return elements * ratio, macs * ratio
 
 
@@ -76,17 +90,26 @@ PLAIN_HEADS = ("class", "clip", "unet", "deeplab", "fcn", "segment", "pspnet", "
 one grid of boxes."""
 
 
+ONE_STAGE_HEADS = ("retina", "fcos", "ssd", "efficientdet")
+
+
 def proposes_boxes(model: ModelArchitecture) -> bool:
     """Detection with a head of its own weight: it proposes, assigns and sorts boxes in many small kernels."""
     head = model.head.lower()
     return bool(head) and not any(word in head for word in PLAIN_HEADS)
 
 
+def one_stage(model: ModelArchitecture) -> bool:
+    """Detection by towers of convolutions on every level, without proposals."""
+    return any(word in model.head.lower() for word in ONE_STAGE_HEADS)
+
+
 def elements_of(model: ModelArchitecture, macs: float) -> float:
     """Activation elements of a model that gives no count, from its multiply-accumulates and its backbone."""
     if "yolo" in model.head.lower():
         return float(c.YOLO_ELEMENTS * (macs / GMAC) ** 0.5)
-    return float(macs * c.ELEMENTS_PER_MAC.get(model.backbone.lower(), c.VISION_ELEMENTS_PER_MAC))
+    usual = c.DETECTOR_ELEMENTS_PER_MAC if proposes_boxes(model) else c.VISION_ELEMENTS_PER_MAC
+    return float(macs * c.ELEMENTS_PER_MAC.get(model.backbone.lower(), usual))
 
 
 def launched_layers(model: ModelArchitecture) -> float:
@@ -108,7 +131,26 @@ def launched_layers(model: ModelArchitecture) -> float:
         layers = blocks * c.EFFICIENTNET_BLOCK_LAYERS
     else:
         layers = c.VISION_LAYERS.get(backbone, c.VISION_DEFAULT_LAYERS)
-    return layers + (c.VISION_HEAD_LAYERS if proposes_boxes(model) else 0.0)
+        if "yolo" in model.id:
+            layers *= c.YOLO_DEPTH.get(model.id[-1], 1.0)
+    return layers
+
+
+def head_layers(model: ModelArchitecture) -> float:
+    """The same of a detection head."""
+    if not proposes_boxes(model):
+        return 0.0
+    return c.VISION_HEAD_LAYERS["one_stage" if one_stage(model) else "two_stage"]
+
+
+def _bytes_per_element(work: Workload) -> float:
+    """Bytes that one activation element of ResNet costs in 16 bit, other backbones by their eager kernels."""
+    if work.trains:
+        return c.TRAIN_BYTES_PER_ELEMENT[work.software] * (c.GRAPH_TRAIN_TRAFFIC if work.compile else 1.0)
+    if work.compile:
+        return c.FORWARD_COMPILED_BYTES
+    eager = c.FORWARD_BACKBONE.get(work.model.backbone.lower(), 1.0)
+    return c.FORWARD_BYTES_PER_ELEMENT[work.software] * eager
 
 
 def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -127,16 +169,13 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     compute_type = work.compute_type
     passes = 3.0 if work.trains else 1.0
     wide = compute_type in ("fp32", "tf32")
-    per_element = c.TRAIN_BYTES_PER_ELEMENT if work.trains else c.FORWARD_BYTES_PER_ELEMENT
     format_traffic = (c.TRAIN_TRAFFIC if work.trains else c.FORWARD_TRAFFIC).get(compute_type, 1.0)
-    traffic = per_element[work.software] * format_traffic
+    traffic = _bytes_per_element(work) * format_traffic
     if work.trains and wide and work.software == "new":
         traffic = c.TRAIN_BYTES_NEW_WIDE * format_traffic
     if proposes_boxes(work.model):
         traffic *= c.VISION_HEAD_TRAFFIC.get(compute_type, c.VISION_HEAD_TRAFFIC["half"])
     traffic *= c.VISION_TRAFFIC.get(work.model.backbone.lower(), 1.0)
-    if work.compile:
-        traffic *= c.GRAPH_TRAIN_TRAFFIC if work.trains else c.GRAPH_TRAFFIC
     share = c.VISION_COMPUTE_SHARE.get(compute_type, c.VISION_COMPUTE_SHARE["half"])
     if compute_type == "fp32" and work.model.backbone.lower() in c.WINOGRAD_BACKBONES:
         share *= c.WINOGRAD
@@ -150,8 +189,11 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     per_image = power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute
     local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
     launch = c.VISION_LAUNCH_TRAIN_S if work.trains else c.VISION_LAUNCH_FORWARD_S
-    launch *= launched_layers(work.model) * (c.GRAPH_LAUNCH if work.compile else 1.0)
-    launch_s = launch / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
+    # PyTorch decodes, suppresses and pastes the boxes of each image by itself: no batch shortens that.
+    images_apart: Number = 1.0 if work.trains or work.engine == "tensorflow" else local
+    layers = launched_layers(work.model) + np.multiply(head_layers(work.model), images_apart)
+    layers_s = np.multiply(launch * (c.GRAPH_LAUNCH if work.compile else 1.0), layers)
+    launch_s = layers_s / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
     busy = power_sum(local * per_image, launch_s, c.LAUNCH_ORDER)
     if work.trains:
         # Every weight is read and written again, however few the images of the step.
