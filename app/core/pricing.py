@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.core.gpu import Gpu, PriceChoice, Source
-from app.core.gpu_table import Flags, Floats
+from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE, ShortlistQuestion
 
 SERVER_CARDS = 8
@@ -28,11 +28,18 @@ class PriceGrid:
     by_server: Flags
     """The 8-card server price counts: host included."""
     stale: Flags
+    rows: Index | None = None
+    """Rows of `choices` and `servers` that the arrays are of; all by default."""
+
+    def take(self, rows: Index) -> PriceGrid:
+        """The same for some of the cards."""
+        names = ("purchase_cny", "host_cny", "by_server", "stale")
+        return replace(self, rows=rows, **{name: getattr(self, name)[rows] for name in names})
 
     def choice(self, row: int, count: int, condition: int) -> PriceChoice:
         """The price behind an option."""
         source = self.servers if self.by_server[row, count, condition] else self.choices
-        return source[row, condition]
+        return source[row if self.rows is None else int(self.rows[row]), condition]
 
 
 def price_grid(
@@ -51,7 +58,8 @@ def price_grid(
 
     Returns
     -------
-    Purchase and host of each option. At eight cards the cheaper of both ways to buy counts.
+    Purchase and host of each option. At eight cards a valid quote counts before the market; of two quotes
+    that of the newest day, of one day or of the market the cheaper way to buy, host included.
     """
     conditions = question.filters.conditions
     shape = (len(gpus), len(conditions))
@@ -86,13 +94,11 @@ def price_grid(
     host = share[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
     eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
     whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)
-    cheaper = ~(purchase + host <= whole)
-    # An old server price does not displace a card price of today, nor a market price a valid quote.
-    outdated = np.zeros(card.shape, dtype=bool)
+    wins = ~(purchase + host <= whole)
     for cell, found in servers.items():
-        if cell in choices and _precedence(found) > _precedence(choices[cell]):
-            outdated[cell] = True
-    by_server = np.asarray(eight & ~np.isnan(whole) & cheaper & ~outdated[:, np.newaxis, :], dtype=bool)
+        if cell in choices and (decided := _server_decides(found, choices[cell])) is not None:
+            wins[cell[0], :, cell[1]] = decided
+    by_server = np.asarray(eight & ~np.isnan(whole) & wins, dtype=bool)
     stale = np.where(by_server, stale_server[:, np.newaxis, :], stale_card[:, np.newaxis, :])
     return PriceGrid(
         conditions=conditions,
@@ -105,10 +111,16 @@ def price_grid(
     )
 
 
-def _precedence(price: PriceChoice) -> tuple[bool, int]:
-    """Order in which a card's and a server's price count: valid quotes first and alike, then the newer."""
-    quoted = price.kind == "quote"
-    return not quoted, 0 if quoted else price.age_days or 0
+def _server_decides(server: PriceChoice, card: PriceChoice) -> bool | None:
+    """Whether a server's price counts before that of its cards by kind and age; None: the cheaper does."""
+    server_quoted, card_quoted = server.kind == "quote", card.kind == "quote"
+    if server_quoted != card_quoted:
+        return server_quoted
+    newer = (card.age_days or 0) - (server.age_days or 0)
+    if server_quoted:
+        return newer > 0 if newer else None
+    # An old list price of a server does not displace a card price of today.
+    return False if newer < 0 else None
 
 
 def _override(gpu_id: str, condition: str, amount: float, found: PriceChoice | None) -> PriceChoice:

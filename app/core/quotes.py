@@ -10,6 +10,7 @@ from datetime import date
 from statistics import fmean
 
 from app.core.estimates import Message
+from app.core.quote_words import card_sizes
 
 HARDWARE_VAT = 0.13
 """Taken where a quote states no rate. General practice for hardware in China, not read in a source: the
@@ -24,17 +25,21 @@ SERVER_RATIO = (6.0, 10.5)
 SAME_RATE = 0.02
 DOUBTFUL = frozenset({"quote_memory_mismatch", "quote_looks_like_server", "quote_beyond_reason"})
 """Flags after which a quote drives no choice until a person has confirmed it."""
-_SIZE = re.compile(r"(?<![0-9.])([0-9]{1,3})\s*(?:gib|gb|g)(?![a-z0-9])")
-_HOST_BEFORE = re.compile(r"(?:ddr[345]x?|内存|硬盘|ssd|nvme|网卡|ram)[^,;+/|]{0,12}$")
-_HOST_AFTER = re.compile(
-    r"^[\s*x×0-9条根块]{0,6}(?:ddr|rdimm|dimm|ecc|内存|ram|ssd|nvme|硬盘|网卡|网口|/s|bps|roce|ib)"
-)
-_RATE = re.compile(r"(?<![0-9.])([0-9]{1,5}(?:\.[0-9]+)?)\s*(p|t)?(?:flops|ops)(?![a-z])")
+_RATE = re.compile(r"(?<![0-9.])([0-9]{1,5}(?:\.[0-9]+)?)\s*(?:ai\s*)?(p|t)?(flops|ops)(?![a-z])")
+_CLAUSE_END = re.compile(r"[,;、。|/]")
 _PRECISIONS = ("fp64", "fp32", "tf32", "bf16", "fp16", "fp8", "fp4", "int8", "int4")
 _SERVER_WORDS = re.compile(r"整机|服务器|八卡|8卡|(?:^|[^0-9])8\s*[x×*]|[x×*]\s*8(?![0-9])|8[- ]?gpu|server")
 _SPARSE_WORDS = re.compile(r"稀疏|sparse|sparsity")
-# fp16 and bf16 are one hardware; a figure without a precision is most likely one of these.
-_USUAL = ("bf16_tflops", "fp16_tflops", "fp8_tflops", "int8_tops")
+# fp16 and bf16 are one hardware; a figure without a precision is most likely one of these, the first first.
+# TOPS are of int8; "AI TOPS" of a card with fp4 are of fp4.
+_USUAL = {
+    "tflops": ("bf16_tflops", "fp16_tflops", "fp8_tflops"),
+    "tops": ("int8_tops", "fp4_tflops", "int4_tops"),
+}
+_OF_KIND = {
+    "tflops": frozenset(p for p in _PRECISIONS if not p.startswith("int")),
+    "tops": frozenset(("int8", "int4", "fp4", "fp8")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,14 +302,15 @@ def is_doubtful(found: Sequence[Message]) -> bool:
     return any(message.code in DOUBTFUL for message in found)
 
 
+def rough_ratio(ratio: float) -> float:
+    """A ratio as a sentence says it: two decimals, below one two significant digits (0.0042, never 0)."""
+    return float(f"{ratio:.2g}") if 0 < ratio < 1 else round(ratio, 2)
+
+
 def _memory(text: str, card: QuotedCard) -> list[Message]:
     if card.memory_gib is None:
         return []
-    sizes = [
-        int(size[1])
-        for size in _SIZE.finditer(text)
-        if not _HOST_BEFORE.search(text[: size.start()]) and not _HOST_AFTER.match(text[size.end() :])
-    ]
+    sizes = card_sizes(text)
     right = {card.memory_gib, card.memory_gib / card.gpus_per_board, card.memory_gib * CARDS_PER_SERVER}
     if not sizes or any(size in right for size in sizes):
         return []
@@ -318,6 +324,9 @@ def _server(line: QuoteLine, text: str, gross_cny_per_card: float, market_cny: f
     ratio = gross_cny_per_card / market_cny if market_cny else None
     if ratio is not None and SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1]:
         return [Message("quote_looks_like_server", {"ratio": round(ratio, 1)})]
+    # Far above it, "for servers" is no longer said of a card.
+    if ratio is not None and ratio > SERVER_RATIO[1] and _SERVER_WORDS.search(text):
+        return [Message("quote_looks_like_server", {"ratio": round(ratio, 1)})]
     # Without a market price the words alone have to do; with one, "for servers" is said of cards too.
     if market_cny is None and _SERVER_WORDS.search(text):
         return [Message("quote_looks_like_server", {"ratio": None})]
@@ -325,31 +334,55 @@ def _server(line: QuoteLine, text: str, gross_cny_per_card: float, market_cny: f
 
 
 def _sparse(text: str, card: QuotedCard) -> list[Message]:
-    named = {p for p in _PRECISIONS if p in text}
-    if named & {"fp16", "bf16"}:
-        named |= {"fp16", "bf16"}
-    for rate in _RATE.finditer(text):
+    """Rates in a text that are a card's sparse ones: twice the dense rate, with either accumulate type."""
+    stated = list(_RATE.finditer(text))
+    for at, rate in enumerate(stated):
+        before = text[stated[at - 1].end() if at else 0 : rate.start()]
+        after = text[rate.end() : stated[at + 1].start() if at + 1 < len(stated) else len(text)]
+        named = _named_precisions(before, after, text)
+        kind = "tops" if rate[3] == "ops" else "tflops"
         value = float(rate[1]) * (1000 if rate[2] == "p" else 1)
-        figures = {n: v for n, v in card.rates.items() if n.split("_")[0] in named} if named else card.rates
-        for name in _USUAL:
-            dense = figures.get(name)
-            if not dense or abs(value / (2 * dense) - 1) > SAME_RATE:
-                continue
-            # Twice the rate of fp16 is the dense rate of fp8 on many cards: who names fp8 may mean that.
-            if named and any(abs(value / v - 1) <= SAME_RATE for v in figures.values()):
-                continue
-            params = {"stated_tflops": value, "dense_tflops": dense, "precision": name.split("_")[0]}
-            return [Message("quote_sparse_rate", params)]
+        found = _sparse_of(value, kind, named & _OF_KIND[kind], card)
+        if found is not None:
+            return [found]
     if _SPARSE_WORDS.search(text):
         return [Message("quote_sparse_words")]
     return []
+
+
+def _named_precisions(before: str, after: str, text: str) -> set[str]:
+    """Precisions beside a rate in its own clause, else those of the whole text; fp16 and bf16 are one."""
+    clause = _CLAUSE_END.split(before)[-1] + " " + _CLAUSE_END.split(after)[0]
+    named = {p for p in _PRECISIONS if p in clause} or {p for p in _PRECISIONS if p in text}
+    return named | {"fp16", "bf16"} if named & {"fp16", "bf16"} else named
+
+
+def _sparse_of(value: float, kind: str, named: set[str], card: QuotedCard) -> Message | None:
+    for name in _USUAL[kind]:
+        precision = name.split("_")[0]
+        dense = card.rates.get(name)
+        if not dense or (named and precision not in named):
+            continue
+        halves = (dense, card.rates.get(f"{precision.replace('bf16', 'fp16')}_fp16acc_tflops"))
+        if not any(half and abs(value / (2 * half) - 1) <= SAME_RATE for half in halves):
+            continue
+        # Twice the rate of fp16 is the dense rate of fp8 on many cards: who names fp8 may mean that.
+        known = [v for n, v in card.rates.items() if n.split("_")[0] in named and "fp16acc" not in n]
+        if any(abs(value / v - 1) <= SAME_RATE for v in known):
+            continue
+        if kind == "tops":
+            params = {"stated_tops": value, "dense_tops": dense, "precision": precision}
+            return Message("quote_sparse_tops", params)
+        params = {"stated_tflops": value, "dense_tflops": dense, "precision": precision}
+        return Message("quote_sparse_rate", params)
+    return None
 
 
 def _market(line: QuoteLine, gross_cny_per_card: float, market_cny: float | None) -> list[Message]:
     if not market_cny or line.per == PER_SERVER:
         return []
     ratio = gross_cny_per_card / market_cny
-    params = {"ratio": round(ratio, 2), "market_cny": round(market_cny, 2)}
+    params = {"ratio": rough_ratio(ratio), "market_cny": round(market_cny, 2)}
     if not 1 / BEYOND_REASON <= ratio <= BEYOND_REASON:
         return [Message("quote_beyond_reason", params)]
     if not 1 / FAR_FROM_MARKET <= ratio <= FAR_FROM_MARKET:

@@ -21,6 +21,8 @@ from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.question import CONDITIONS, PriceRules
 from app.core.quotes import (
+    CARDS_PER_SERVER,
+    PER_SERVER,
     NormalisedQuote,
     QuotedCard,
     QuoteGroup,
@@ -99,7 +101,7 @@ def compare_quotes(
         q for q in quotes.values() if not q.withdrawn and not q.replaced
     ]
     works = _work_rates(chosen, snapshot, as_of, workload) if workload is not None else {}
-    normal = [_normalised(q, snapshot, as_of, works.get(q.gpu_id)) for q in chosen[:MAX_COMPARED]]
+    normal = [_normalised(q, snapshot, as_of, works.get((q.gpu_id, q.per))) for q in chosen[:MAX_COMPARED]]
     priced = [n for n in normal if n is not None]
     return {
         "groups": [_group_body(g, quotes, snapshot, as_of, language) for g in compare(priced, as_of)],
@@ -134,13 +136,17 @@ def _market(snapshot: Snapshot, quote: StoredQuote, as_of: date) -> float | None
 
 def _work_rates(
     quotes: Sequence[StoredQuote], snapshot: Snapshot, as_of: date, workload: Mapping[str, Any]
-) -> dict[str, WorkRate]:
-    """What one card of each kind gives for a workload over the months that count."""
-    found: dict[str, WorkRate] = {}
-    for gpu_id in sorted({q.gpu_id for q in quotes}):
+) -> dict[tuple[str, str], WorkRate]:
+    """What one card gives for a workload over the months that count, by card and by what the quote is of.
+
+    A card is asked alone, one of a server beside its seven others: what fits on eight may not fit on one.
+    """
+    found: dict[tuple[str, str], WorkRate] = {}
+    for gpu_id, per in sorted({(q.gpu_id, q.per) for q in quotes}):
+        count = CARDS_PER_SERVER if per == PER_SERVER else 1
         asked = {
             "workload": dict(workload),
-            "counts": [1],
+            "counts": [count],
             "filters": {"gpus": [gpu_id], "conditions": list(CONDITIONS)},
             "price_overrides": {gpu_id: 1000},
             "limit": 1,
@@ -151,10 +157,13 @@ def _work_rates(
         option, economics = result["options"][0], result["question"]["economics"]
         hours = economics["months"] * economics["hours_per_month"] * economics["utilisation"]
         speed = option["speed"]
-        units = speed["expected"] * 3600 * hours
+        units = speed["expected"] * 3600 * hours / count
+        sustained = option["metrics"]["sustained_tflops"]
         unit = speed["unit"].removesuffix("_per_s")
         # A million tokens or samples is what people count in.
-        found[gpu_id] = WorkRate(option["metrics"]["sustained_tflops"], units / 1e6, f"million_{unit}")
+        found[gpu_id, per] = WorkRate(
+            None if sustained is None else sustained / count, units / 1e6, f"million_{unit}"
+        )
     return found
 
 

@@ -15,8 +15,9 @@ from app.catalog.imports import quotes as quote_rows
 from app.catalog.imports.columns import KINDS
 from app.catalog.imports.complete import Completer, Incomplete
 from app.catalog.imports.faults import ImportRefused, RowFault
-from app.catalog.imports.files import Objects, read_file
+from app.catalog.imports.files import Deadline, Objects, Sheet, is_workbook, read_file
 from app.catalog.imports.headers import find_header, read_header
+from app.catalog.imports.quote_titles import supplier_of_file
 from app.catalog.imports.references import References
 from app.catalog.imports.rows import Faults, Record, RowReader, records_of_objects, records_of_table
 from app.catalog.imports.values import CellFault, shown
@@ -24,6 +25,7 @@ from app.catalog.quotes import StoredQuote
 from app.catalog.snapshot import Snapshot
 from app.core.estimates import Message
 from app.core.question import CONDITIONS, PriceRules
+from app.core.quote_words import UNCLEAR, unit_words
 from app.core.quotes import QuoteLine, compare, normalise
 from app.services.payload import Payload, gpu_label, number
 from app.services.quotes import quote_body
@@ -54,6 +56,11 @@ class QuoteLineRead:
     gpu_id: str
     sure: bool
     """Whether the words name this card and no other."""
+    per: str
+    """card or server-8; empty where the words leave it open."""
+    per_from_words: bool
+    """Whether the item, not a unit, says so."""
+    file: str
     quote: StoredQuote | None
     faults: tuple[RowFault, ...]
 
@@ -65,7 +72,8 @@ def read_items(kind: str, content: bytes) -> list[Item]:
     ------
     ImportRefused when the file as a whole cannot be read.
     """
-    wanted = KINDS[kind]
+    if kind == "quotes" and is_workbook(content):
+        return _items_of_sheets(content)
     found = read_file(content)
     if isinstance(found, Objects):
         return [
@@ -73,6 +81,30 @@ def read_items(kind: str, content: bytes) -> list[Item]:
             for at, item in enumerate(found.items)
             if isinstance(item, Mapping)
         ]
+    return _items_of_table(kind, found)
+
+
+def _items_of_sheets(content: bytes) -> list[Item]:
+    """The rows of every sheet that is a table of quotes: one workbook may hold those of several suppliers.
+
+    A sheet that names no supplier in it may be named after one.
+    """
+    from app.catalog.imports.xlsx import read_sheets
+
+    sheets = read_sheets(content, Deadline())
+    wanted = KINDS["quotes"]
+    tables_of = [(name, sheet) for name, sheet in sheets if find_header(sheet.rows, wanted) is not None]
+    items: list[Item] = []
+    for name, sheet in tables_of or sheets[:1]:
+        rows = _items_of_table("quotes", sheet)
+        if len(tables_of) > 1:
+            rows = [with_cell(row, "quotes", "supplier", supplier_of_file(name)) for row in rows]
+        items.extend(rows)
+    return items
+
+
+def _items_of_table(kind: str, found: Sheet) -> list[Item]:
+    wanted = KINDS[kind]
     header = find_header(found.rows, wanted)
     if header is None:
         known = [c.english for c in wanted.columns if c.required] or [c.english for c in wanted.in_template()]
@@ -87,6 +119,15 @@ def read_items(kind: str, content: bytes) -> list[Item]:
         Item(r.line, {cell.text: _plain(value) for cell, value in r.cells.values() if value is not None})
         for r in records
     ]
+
+
+def from_file(item: Item, name: str, *, alone: bool) -> Item:
+    """A quote's item with the file that it came in, and the supplier that the file is named after.
+
+    Of a single file the form says whose it is; a name of several files would be that of none.
+    """
+    item = with_cell(item, "quotes", "attachment_name", name)
+    return item if alone else with_cell(item, "quotes", "supplier", supplier_of_file(name))
 
 
 def carried(value: Any, limit: int) -> list[Item]:
@@ -204,28 +245,44 @@ def _read_quote(item: Item, references: References, today: date) -> QuoteLineRea
     faults = Faults()
     records = records_of_objects(kind, [dict(item.cells)], faults, strict=False)
     record = Record(item.line, records[0].cells)
-    supplier, text = (_cell(record, name) for name in ("supplier", "item_as_written"))
+    supplier, text, file = (_cell(record, n) for n in ("supplier", "item_as_written", "attachment_name"))
     stated = _cell(record, "gpu_id")
     candidates, sure = _cards(stated or text, references)
     gpu_id = candidates[0] if candidates and (sure or len(candidates) == 1) else ""
-    quote = None
+    quote, from_words = None, False
     parsed = RowReader(kind, references, today, faults).read(record)
     if parsed is not None and gpu_id:
         parsed.values["gpu_id"] = gpu_id
         try:
             made = quote_rows.make(Completer(kind, references, "", "", today), parsed)
             quote = StoredQuote(**made[tables.QuoteRow][0])
+            from_words = any(note.code == "quote_per_from_words" for note in parsed.notes)
         except Incomplete as fault:
             faults.add(record, fault.name, fault.code, **fault.params)
     if not gpu_id and text:
         faults.add(record, "item_as_written", "card_not_confirmed", value=text, candidates=candidates)
-    return QuoteLineRead(item, supplier, text, tuple(candidates), gpu_id, sure, quote, tuple(faults.kept))
+    per = quote.per if quote else ""
+    if quote is None and not any(fault.field == "per" for fault in faults.kept):
+        per = unit_words(text, _cell(record, "per"))
+    return QuoteLineRead(
+        item,
+        supplier,
+        text,
+        tuple(candidates),
+        gpu_id,
+        sure,
+        per if per != UNCLEAR else "",
+        from_words,
+        file,
+        quote,
+        tuple(faults.kept),
+    )
 
 
 def _cards(text: str, references: References) -> tuple[list[str], bool]:
     """Cards that a text may mean, and whether it is exactly the name of one."""
     try:
-        return [references.gpu(text)], True
+        return [quote_rows.named_exactly(text, references)], True
     except CellFault as fault:
         named = list(fault.params.get("candidates") or ())
     return (named, False) if named else (quote_rows.candidates(text, references), False)

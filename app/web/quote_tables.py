@@ -144,6 +144,8 @@ def _lines(group: Mapping[str, Any], words: Words) -> list[Line]:
         said = _(WORK_UNITS[unit]) if unit in WORK_UNITS else unit.replace("_", " ")
         label = _("%(sign)s per %(unit)s") % {"sign": sign, "unit": said}
         sub = _("price of the card alone, over the months that count")
+        if group["per"] != "card":
+            sub = _("an eighth of the server, host included, eight cards at work together")
         rows.append(row(label, lambda q: Cell(money.unit(q["cost_per_unit"]["amount_cny"], False)), sub))
     rows += [
         row(_("Delivery"), lambda q: Cell(_days(q["delivery_days"], words))),

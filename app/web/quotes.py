@@ -12,9 +12,11 @@ from starlette.exceptions import HTTPException
 
 from app.services.contract import InputFault, Snapshot
 from app.services.importing import (
+    KINDS,
     Author,
     ImportOptions,
     ImportRefused,
+    RowFault,
     fault_text,
     import_items,
     refusal_text,
@@ -33,6 +35,7 @@ from app.services.uploads import (
 )
 from app.web.answers import ask, open_page, today
 from app.web.form import read_form
+from app.web.labels import PRICE_PER
 from app.web.listing import address, card_names, day_of
 from app.web.quote_tables import Group, dressed, headline, warnings
 from app.web.render import Page
@@ -147,6 +150,9 @@ def _items(upload: Upload, snapshot: Snapshot) -> list[Item]:
             except InputFault:
                 pass  # The reader of the line says what is wrong with the name.
             item = with_cell(item, "quotes", "gpu_id", typed, replaces=True)
+        per = upload.text(f"per-{at}")
+        if per in PRICE_PER:
+            item = with_cell(item, "quotes", "per", per, replaces=True)
         found.append(item)
     return found
 
@@ -156,7 +162,7 @@ def _preview(request: Request, upload: Upload) -> Response:
     try:
         lines = read_quotes(request.app.state.engine, _items(upload, snapshot), today())
     except ImportRefused as refused:
-        return _refused(page, snapshot, words, upload, refusal_text(refused, page.language))
+        return _refused(page, snapshot, words, upload, _refusal(refused, page.language))
     return _preview_page(page, snapshot, words, lines, upload)
 
 
@@ -176,7 +182,7 @@ def _preview_page(
         PATH,
         code,
         headers={"cache-control": "no-store"},
-        lines=[_line(line, names, page.language) for line in lines],
+        lines=[_line(line, names, page) for line in lines],
         items=carry([line.item for line in lines]),
         names=names.values(),
         ready=bool(lines) and all(line.quote is not None for line in lines),
@@ -189,8 +195,12 @@ def _preview_page(
     )
 
 
-def _line(line: QuoteLineRead, names: Any, language: str) -> dict[str, Any]:
+def _line(line: QuoteLineRead, names: Any, page: Page) -> dict[str, Any]:
     return {
+        "per": line.per,
+        "per_from_words": line.per_from_words,
+        "per_unclear": any(fault.field == "per" for fault in line.faults),
+        "file": line.file,
         "line": line.item.line,
         "supplier": line.supplier,
         "text": line.text,
@@ -199,13 +209,29 @@ def _line(line: QuoteLineRead, names: Any, language: str) -> dict[str, Any]:
         "sure": line.sure,
         "candidates": [(i, names.get(i, i)) for i in line.candidates],
         "quote": line.quote,
-        "faults": [
-            (fault.column, fault_text(fault, language))
-            for fault in line.faults
-            if fault.code != "card_not_confirmed"
-        ],
+        "faults": [_fault(fault, line, page) for fault in line.faults if fault.code != "card_not_confirmed"],
         "unnamed": any(fault.code == "card_not_confirmed" for fault in line.faults),
     }
+
+
+def _fault(fault: RowFault, line: QuoteLineRead, page: Page) -> tuple[str, str]:
+    """The column at fault in the reader's language, and what is wrong with it."""
+    column = fault.column
+    if column == fault.field:
+        known = {c.field: c.chinese if page.language == "zh" else c.english for c in KINDS["quotes"].columns}
+        column = known.get(column, column).replace("_", " ")
+    if fault.field == "supplier" and fault.code == "required":
+        if not line.file:
+            return column, page._("The table names no supplier: write it in the field below.")
+        said = page._("%(file)s names no supplier: write it in the field below.") % {"file": line.file}
+        return column, said
+    return column, fault_text(fault, page.language)
+
+
+def _refusal(refused: ImportRefused, language: str) -> str:
+    """Why a table cannot be read, the file named."""
+    text, file = refusal_text(refused, language), refused.params.get("file", "")
+    return f"{file}: {text}" if file else text
 
 
 def _refused(page: Page, snapshot: Snapshot, words: Words, upload: Upload, text: str) -> Response:
@@ -238,7 +264,7 @@ def _keep(request: Request, upload: Upload) -> Response:
     try:
         lines = read_quotes(engine, _items(upload, snapshot), today())
     except ImportRefused as refused:
-        return _refused(page, snapshot, words, upload, refusal_text(refused, page.language))
+        return _refused(page, snapshot, words, upload, _refusal(refused, page.language))
     author = writer_of(request, upload)
     if author is None:
         problem = page._("This key is not known, or it may not write. Nothing was stored.")
@@ -246,12 +272,18 @@ def _keep(request: Request, upload: Upload) -> Response:
     if not lines or any(line.quote is None for line in lines):
         problem = page._("Not every line can be read. Nothing was stored.")
         return _preview_page(page, snapshot, words, lines, upload, problem, 422)
-    items = [dict(with_cell(i.item, "quotes", "gpu_id", i.gpu_id, replaces=True).cells) for i in lines]
+    items = [_confirmed(line) for line in lines]
     report = import_items(engine, "quotes", items, author, ImportOptions(today()))
     if not report.ok:
         problem = " ".join(fault_text(fault, page.language) for fault in report.faults[:5])
         return _preview_page(page, snapshot, words, lines, upload, problem, 422)
     return RedirectResponse(address(PATH, {"ids": ",".join(report.ids), "said": "kept"}), 303)
+
+
+def _confirmed(line: QuoteLineRead) -> dict[str, Any]:
+    """The cells of a line with the card and the unit that stood before the reader's eyes."""
+    item = with_cell(line.item, "quotes", "gpu_id", line.gpu_id, replaces=True)
+    return dict(with_cell(item, "quotes", "per", line.per, replaces=True).cells)
 
 
 def _change(request: Request, upload: Upload, quote_id: str, action: str) -> Response:

@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 from app.errors import AppError
 from app.services.importing import Author, ImportRefused
 from app.services.keys import find_key
-from app.services.uploads import Item, carried, read_items, with_cell
+from app.services.uploads import Item, carried, from_file, read_items
 from app.web.access import editor_of
 
 T = TypeVar("T")
@@ -82,9 +82,13 @@ def items_of(upload: Upload, kind: str, limit: int) -> list[Item]:
         raise ImportRefused("file_empty")
     found: list[Item] = []
     for name, content in upload.tables:
-        rows = read_items(kind, content)
+        try:
+            rows = read_items(kind, content)
+        except ImportRefused as refused:
+            raise ImportRefused(refused.code, **refused.params, file=name) from refused
         if kind == "quotes":
-            rows = [with_cell(row, kind, "attachment_name", name) for row in rows]
+            typed = len(upload.tables) == 1 and bool(upload.text("supplier"))
+            rows = [from_file(row, name, alone=typed) for row in rows]
         found.extend(rows)
         if len(found) > limit:
             raise ImportRefused("too_many_rows", limit=limit)

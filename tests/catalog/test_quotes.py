@@ -160,6 +160,15 @@ def test_faults_of_quotes(seeded: Engine, row: dict[str, Any], code: str) -> Non
     assert [f.code for f in report.faults] == [code]
 
 
+def test_an_undated_quote_that_has_run_out_is_kept_as_expired(seeded: Engine) -> None:
+    item = {"supplier": "甲", "gpu": "rtx4090", "unit_price": 14800, "valid_until": "2026-10-31"}
+    assert import_items(seeded, "quotes", [item], AUTHOR, ImportOptions(DAY)).stored
+    (quote,) = list_quotes(seeded)
+    assert (quote.quoted_on, quote.state(DAY)) == ("2026-10-31", "expired")
+    assert import_items(seeded, "quotes", [item], AUTHOR, ImportOptions(DAY)).unchanged == 1
+    assert load_snapshot(seeded).price_choices(DAY)["rtx4090", "new"].kind != "quote"
+
+
 def test_a_doubtful_quote_is_kept_but_counts_only_when_confirmed(seeded: Engine) -> None:
     item = {
         "supplier": "甲",

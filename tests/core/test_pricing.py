@@ -63,10 +63,24 @@ def test_a_server_serves_eight_cards_with_its_host_and_no_other_count() -> None:
         # A valid quote is no older than the market, whenever it was made.
         ({"age_days": 0}, {"age_days": 20, "kind": "quote"}, True),
         ({"age_days": 20, "kind": "quote"}, {"age_days": 0}, False),
-        ({"age_days": 0, "kind": "quote"}, {"age_days": 20, "kind": "quote"}, True),
+        # Of two quotes that of the newest day, and of one day the cheaper.
+        ({"age_days": 0, "kind": "quote"}, {"age_days": 20, "kind": "quote"}, False),
+        ({"age_days": 20, "kind": "quote"}, {"age_days": 0, "kind": "quote"}, True),
+        ({"age_days": 3, "kind": "quote"}, {"age_days": 3, "kind": "quote"}, True),
     ],
 )
 def test_the_newer_price_counts_and_a_quote_before_the_market(
     card: dict[str, Any], server: dict[str, Any], by_server: bool
 ) -> None:
     assert bool(grid(choice(10_000, **card), choice(70_000, **server)).by_server[0, 3, 0]) is by_server
+
+
+def test_a_valid_server_quote_counts_although_the_market_is_cheaper() -> None:
+    # Three quotes of 1.18 to 1.30 million for eight H20 141 GB, where old list prices come to 0.6 million.
+    market, quote = choice(74_133, age_days=500, stale=True), choice(1_180_000, age_days=3, kind="quote")
+    found = grid(market, quote)
+    assert found.purchase_cny[0, :, 0].tolist() == [74_133, 148_266, 296_532, 1_180_000]
+    assert (found.host_cny[0, 3, 0], found.by_server[0, 3, 0], found.stale[0, 3, 0]) == (0, True, False)
+    assert found.choice(0, 3, 0).kind == "quote"
+    # A market price of a server has no such claim: the cheaper way to buy counts.
+    assert not grid(market, replace(quote, kind="observation")).by_server[0, 3, 0]

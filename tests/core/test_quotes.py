@@ -16,6 +16,7 @@ from app.core.quotes import (
     flags,
     is_doubtful,
     normalise,
+    rough_ratio,
 )
 
 DAY = date(2026, 11, 30)
@@ -133,6 +134,62 @@ def test_sparse_rates_of_an_h100(note: str, sparse: bool) -> None:
     assert codes(H100, 180000.0, **line) == (["quote_sparse_rate"] if sparse else [])
 
 
+# RTX 4090, NVIDIA Ada white paper 2.02: dense fp16 165.2 (fp32 accumulate), 330.3 (fp16 accumulate), int8
+# 660.6, int4 1321.2; sparse twice each. RTX 5090: 838 int8 and 1676 fp4 dense, sold as 3352 AI TOPS.
+WHOLE_4090 = replace(
+    RTX4090,
+    rates={
+        "fp16_tflops": 165.2,
+        "bf16_tflops": 165.2,
+        "fp16_fp16acc_tflops": 330.3,
+        "fp8_tflops": 330.3,
+        "fp8_fp16acc_tflops": 660.6,
+        "int8_tops": 660.6,
+        "int4_tops": 1321.2,
+    },
+)
+RTX5090 = QuotedCard("RTX 5090", 32.0, 1, {"fp16_tflops": 209.5, "int8_tops": 838.0, "fp4_tflops": 1676.0})
+
+
+@pytest.mark.parametrize(
+    ("card", "item", "code"),
+    [
+        (WHOLE_4090, "RTX 4090 24GB 660.6 TFLOPS FP16 算力1321 TOPS", "quote_sparse_rate"),
+        (WHOLE_4090, "RTX 4090 24GB 算力1321 TOPS", "quote_sparse_tops"),
+        (WHOLE_4090, "RTX 4090 24GB INT8 1321 TOPS", "quote_sparse_tops"),
+        (WHOLE_4090, "RTX 4090 24GB INT4 1321 TOPS", ""),
+        (WHOLE_4090, "RTX 4090 24GB INT8 660 TOPS, FP16 165 TFLOPS", ""),
+        (WHOLE_4090, "RTX 4090 24GB FP16 330 TFLOPS", "quote_sparse_rate"),
+        (WHOLE_4090, "RTX 4090 24GB FP16 165 TFLOPS, FP8 660.6 TFLOPS", "quote_sparse_rate"),
+        (RTX5090, "RTX 5090 32GB 3352 AI TOPS", "quote_sparse_tops"),
+        (RTX5090, "RTX 5090 32GB INT8 838 TOPS", ""),
+    ],
+)
+def test_sparse_rates_in_tflops_and_tops(card: QuotedCard, item: str, code: str) -> None:
+    assert codes(card, item_as_written=item) == ([code] if code else [])
+
+
+@pytest.mark.parametrize("invoice", ["special", "ordinary", ""])
+def test_a_tax_rate_alone_does_not_say_that_the_tax_is_included(invoice: str) -> None:
+    """It is taken as included, as design rule of prices has it, and the assumption is said."""
+    line = replace(LINE, tax="unknown", invoice=invoice)
+    found = normalise(line, 1.0)
+    assert found.gross_cny_per_card == 11300
+    assert [a.code for a in found.assumptions] == ["quote_tax_assumed_included"]
+
+
+def test_a_ratio_is_never_said_to_be_nothing() -> None:
+    assert [rough_ratio(r) for r in (0.00417, 0.333, 1.667, 17.5)] == [0.0042, 0.33, 1.67, 17.5]
+    found = flags(LINE, RTX4090, 50.0, 11_000.0, DAY)
+    assert [(f.code, f.params["ratio"]) for f in found] == [("quote_beyond_reason", 0.0045)]
+
+
+def test_words_of_a_server_far_above_the_market_are_a_servers() -> None:
+    # 1,299,500 yuan against 74,133 for one H20 141 GB: 17.5 times, most likely that of eight and their host.
+    found = codes(market=11_000.0, item_as_written="8卡 RTX 4090 24G 服务器", unit_price=192_500.0)
+    assert found == ["quote_looks_like_server"]
+
+
 def test_without_a_market_price_the_words_speak() -> None:
     assert codes(market=None, item_as_written="4090 八卡整机 24G") == ["quote_looks_like_server"]
     assert codes(market=None) == []
@@ -153,6 +210,6 @@ def test_groups_keep_cards_and_servers_apart_and_leave_doubt_out() -> None:
     cards, servers = compare(quotes, DAY)
     assert (cards.per, servers.per) == ("card", "server-8")
     assert [q.line.id for q in cards.quotes] == ["e", "q", "b", "d"]
-    assert (cards.valid, cards.lowest_id, cards.lowest_cny) == (2, "q", pytest.approx(10000))
-    assert (cards.mean_cny, cards.spread) == (pytest.approx(10500), pytest.approx(0.1))
+    assert (cards.valid, cards.lowest_id) == (2, "q")
+    assert [cards.lowest_cny, cards.mean_cny, cards.spread] == pytest.approx([10000, 10500, 0.1])
     assert is_doubtful(cards.quotes[-1].flags)

@@ -17,6 +17,7 @@ MAX_COLUMNS = 200
 MAX_CELL = 100_000
 MAX_SECONDS = 60.0
 MAX_JSON_DEPTH = 20
+"""A catalogue's own rows are five deep at most."""
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _ZIP = b"PK\x03\x04"
 _ENCODINGS = ("utf-8-sig", "gb18030")
@@ -51,13 +52,18 @@ class Deadline:
             raise ImportRefused("file_takes_too_long")
 
 
+def is_workbook(content: bytes) -> bool:
+    """Whether a file of a size that is read at all is an archive, as workbooks are."""
+    return len(content) <= MAX_BYTES and content.startswith(_ZIP)
+
+
 def read_file(content: bytes, deadline: Deadline | None = None) -> Sheet | Objects:
     """Rows or objects of a file, whatever its name says.
 
     Errors
     ------
     ImportRefused: file_empty, file_too_large, old_excel, bad_workbook, zip_bomb, not_text, bad_csv, not_json,
-    too_many_rows, too_many_columns, file_takes_too_long.
+    json_too_deep, too_many_rows, too_many_columns, file_takes_too_long.
     """
     limit = deadline or Deadline()
     if len(content) > MAX_BYTES:
@@ -66,7 +72,7 @@ def read_file(content: bytes, deadline: Deadline | None = None) -> Sheet | Objec
         raise ImportRefused("file_empty")
     if content.startswith(_OLD_EXCEL):
         raise ImportRefused("old_excel")
-    if content.startswith(_ZIP):
+    if is_workbook(content):
         # The reader of workbooks is heavy and seldom needed.
         from app.catalog.imports.xlsx import read_workbook
 
@@ -111,9 +117,27 @@ def _limited(items: list[Any]) -> Objects:
 
 def _json(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_int=_bounded)
     except (ValueError, RecursionError) as error:
         raise ImportRefused("not_json") from error
+    refuse_deep(value)
+    return value
+
+
+def refuse_deep(value: Any) -> None:
+    """ImportRefused where lists and objects stand in each other more than MAX_JSON_DEPTH deep."""
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH + 1):
+        level = [
+            part
+            for item in level
+            if isinstance(item, dict | list)
+            for part in (item.values() if isinstance(item, dict) else item)
+            if isinstance(part, dict | list)
+        ]
+        if not level:
+            return
+    raise ImportRefused("json_too_deep", limit=MAX_JSON_DEPTH)
 
 
 def _refuse_constant(word: str) -> Any:

@@ -13,6 +13,8 @@ from app.catalog.names import normalise_name
 
 SEARCHED_ROWS = 30
 """Titles, dates and addresses may stand above the header; it is looked for among so many rows."""
+JOINED = frozenset({"item_as_written"})
+"""Fields that may have several columns: 型号 beside 配置."""
 _BRACKET = re.compile(r"\(([^)]*)\)")
 _TEN_THOUSAND = 1e4
 
@@ -38,6 +40,9 @@ class Header:
     ignored: tuple[str, ...]
     """Headers that mean nothing here."""
     twice: tuple[str, ...] = ()
+    """Pairs of columns that mean the same: 含税单价 / 含税价."""
+    joined: tuple[HeaderCell, ...] = ()
+    """Further columns of a field that may have several, the one that names the model being the first."""
 
 
 def read_header(cells: Sequence[object], kind: ImportKind, row: int = 0) -> Header:
@@ -46,7 +51,8 @@ def read_header(cells: Sequence[object], kind: ImportKind, row: int = 0) -> Head
     found: list[HeaderCell] = []
     ignored: list[str] = []
     twice: list[str] = []
-    seen: set[str] = set()
+    joined: list[HeaderCell] = []
+    seen: dict[str, int] = {}
     for at, cell in enumerate(cells):
         if is_empty(cell):
             continue
@@ -54,13 +60,20 @@ def read_header(cells: Sequence[object], kind: ImportKind, row: int = 0) -> Head
         meant = _meaning(text, known)
         if meant is None:
             ignored.append(text)
-        elif meant.field in seen:
-            twice.append(text)
+            continue
+        scale, currency = _said_by(text) if meant.reader == "money" else (1.0, "")
+        here = HeaderCell(at, text, meant, scale, currency)
+        if meant.field not in seen:
+            seen[meant.field] = len(found)
+            found.append(here)
+        elif meant.field in JOINED:
+            first = found[seen[meant.field]]
+            if "型号" in text and "型号" not in first.text:
+                found[seen[meant.field]], here = here, first
+            joined.append(here)
         else:
-            seen.add(meant.field)
-            scale, currency = _said_by(text) if meant.reader == "money" else (1.0, "")
-            found.append(HeaderCell(at, text, meant, scale, currency))
-    return Header(row, tuple(found), tuple(ignored), tuple(twice))
+            twice.append(f"{found[seen[meant.field]].text} / {text}")
+    return Header(row, tuple(found), tuple(ignored), tuple(twice), tuple(joined))
 
 
 def find_header(rows: Sequence[Sequence[object]], kind: ImportKind) -> Header | None:

@@ -11,11 +11,12 @@ from sqlalchemy import Connection, select
 
 from app.catalog import tables
 from app.catalog.imports import values
-from app.catalog.imports.columns import PER_WORDS, QUOTES
+from app.catalog.imports.columns import PER_WORDS
 from app.catalog.imports.complete import Completer, Incomplete, Rows, take_money
 from app.catalog.imports.doubts import Doubt
 from app.catalog.imports.files import Sheet
-from app.catalog.imports.headers import Header, HeaderCell
+from app.catalog.imports.headers import Header
+from app.catalog.imports.quote_titles import JOIN, PRICES, is_total, said_around, tax_cells, with_joined
 from app.catalog.imports.references import References, read_rates
 from app.catalog.imports.rows import Parsed, Record
 from app.catalog.imports.values import CellFault, is_empty
@@ -24,10 +25,13 @@ from app.catalog.names import normalise_name
 from app.catalog.seed_read import natural_id
 from app.catalog.seed_spec import SeedFile
 from app.catalog.versions import table_of
+from app.core.estimates import Message
 from app.core.gpu import RATE_FIGURES
+from app.core.quote_words import UNCLEAR, card_sizes, unit_words
 from app.core.quotes import DOUBTFUL, QuotedCard, QuoteLine, flags, normalise
 
 MAX_CANDIDATES = 8
+_PER = {"card": "card", "server-8": "server-8"} | {normalise_name(k): v for k, v in PER_WORDS.items()}
 _KEY = SeedFile(
     "quotes",
     tables.QuoteRow,
@@ -49,24 +53,6 @@ _KEY = SeedFile(
         "note",
     ),
 )
-_TITLES = (
-    "supplier",
-    "quoted_on",
-    "valid_until",
-    "currency",
-    "payment_terms",
-    "invoice",
-    "tax_rate",
-    "delivery_days",
-    "warranty_months",
-)
-"""What may be said once for all rows, above the table or below it."""
-_FOOTER = re.compile(r"合\s*计|总\s*计|小\s*计|总\s*价|total|备\s*注|说\s*明|注\s*[:：]")
-_LABELLED = re.compile(r"\s*([^:：]{1,20})[:：]\s*(.+)", re.DOTALL)
-_COMPANY = re.compile(r"(?:公司|厂|集团|经营部|工作室|co\.?,? ?ltd\.?|inc\.?|gmbh)\s*$", re.IGNORECASE)
-_BUYER = re.compile(r"致|客户|需方|买方|甲方|采购方|采购单位|收件")
-_EIGHT = re.compile(r"8\s*卡|八卡|8\s*[x×*]|[x×*]\s*8(?![0-9])|8[- ]?gpu", re.IGNORECASE)
-_WHOLE = re.compile(r"台|套|整机|服务器|server|node|machine", re.IGNORECASE)
 _RELATIVE = re.compile(r"([0-9]+)\s*(?:个)?\s*(?:工作日|天|日|days?)")
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -74,13 +60,19 @@ _WORD = re.compile(r"[a-z0-9]")
 def with_titles(records: Sequence[Record], sheet: Sheet, header: Header) -> list[Record]:
     """The records of the table, totals left out, with what the lines around it say for all of them."""
     rows = dict(zip(sheet.lines, sheet.rows, strict=True))
-    table = [record for record in records if not _is_footer(record, rows[record.line])]
+    table = [
+        with_joined(record, rows[record.line], header)
+        for record in records
+        if not is_total(record, rows[record.line])
+    ]
     lines = {record.line for record in table} | {sheet.lines[header.row]}
-    said = _said_around([row for line, row in rows.items() if line not in lines])
+    said = said_around([row for line, row in rows.items() if line not in lines])
     found = []
     for record in table:
         cells = dict(record.cells)
-        for name, cell in said.items():
+        own = tax_cells(cells)
+        cells |= {name: cell for name, cell in own.items() if name in PRICES}
+        for name, cell in (*own.items(), *said.items()):
             if name not in cells or is_empty(cells[name][1]):
                 cells[name] = cell
         found.append(Record(record.line, cells))
@@ -98,11 +90,18 @@ def make(maker: Completer, parsed: Parsed) -> Rows:
     item = given.setdefault("item_as_written", "")
     if "gpu_id" not in given:
         given["gpu_id"] = _card(item, maker.references)
-    _unit(given)
-    quoted_on = given.setdefault("quoted_on", maker.today.isoformat())
+    _unit(given, parsed)
+    today = maker.today.isoformat()
+    quoted_on = given.get("quoted_on") or today
     if len(quoted_on) != 10:
         raise Incomplete("quoted_on", "day_needed")
-    given["valid_until"] = _valid_until(given.get("valid_until", ""), quoted_on)
+    last = _valid_until(given.get("valid_until", ""), quoted_on)
+    if last and last < quoted_on:
+        if "quoted_on" in given:
+            raise Incomplete("valid_until", "valid_before_quoted")
+        # Without a date of its own a quote that has run out was made on its last day at the latest.
+        quoted_on = last
+    given["quoted_on"], given["valid_until"] = quoted_on, last
     if given.get("quantity", 1) < 1:
         raise Incomplete("quantity", "too_small", limit=1)
     row = {
@@ -121,7 +120,7 @@ def candidates(item: str, references: References) -> list[str]:
     Never fuzzy: a name counts where it begins and ends at the edge of a word. The buyer chooses.
     """
     text = normalise_name(item)
-    found: dict[str, int] = {}
+    found: dict[str, tuple[int, int]] = {}
     for name, gpu_id in references.names_of_gpus.items():
         if len(name) < 2 or name.isdigit() and len(name) < 4:
             continue
@@ -131,11 +130,35 @@ def candidates(item: str, references: References) -> list[str]:
             if not (_WORD.match(before) and _WORD.match(name[0])) and not (
                 _WORD.match(after) and _WORD.match(name[-1])
             ):
-                found[gpu_id] = max(found.get(gpu_id, 0), len(name))
+                found[gpu_id] = max(found.get(gpu_id, (0, 0)), (len(name), at))
                 break
             at = text.find(name, at + 1)
-    ranked = sorted(found, key=lambda gpu_id: (-found[gpu_id], gpu_id))
+    _by_memory(found, text, references)
+    ranked = sorted(found, key=lambda gpu_id: (-found[gpu_id][0], gpu_id))
     return ranked[:MAX_CANDIDATES]
+
+
+def _by_memory(found: dict[str, tuple[int, int]], text: str, references: References) -> None:
+    """Let the memory that a text states decide between the variants of a card: H20 ... 141G is no H20 96 GB.
+
+    A name that lies within a longer one (H20 in H20 141G) is no candidate of its own.
+    """
+    whole = {gpu_id: (at, at + length) for gpu_id, (length, at) in found.items()}
+    for gpu_id, (start, end) in whole.items():
+        if any(a <= start and end <= b and (a, b) != (start, end) for a, b in whole.values()):
+            del found[gpu_id]
+    sizes = card_sizes(text)
+    for gpu_id in list(found):
+        length, at = found[gpu_id]
+        name = text[at : at + length]
+        words = name.split()
+        # Without its first words too: HGX H20 141G is sold as H20 141G.
+        short = [" ".join(words[first:]) for first in range(len(words))]
+        sized = (f"{n} {size}{unit}" for n in short for size in sizes for unit in ("g", "gb"))
+        meant = next((references.names_of_gpus[n] for n in sized if n in references.names_of_gpus), "")
+        if meant and meant != gpu_id:
+            del found[gpu_id]
+            found[meant] = (length + 1, at)
 
 
 def doubts_of(connection: Connection, rows: Sequence[Mapping[str, Any]], today: date) -> dict[int, Doubt]:
@@ -169,7 +192,7 @@ def quoted_cards(connection: Connection, gpu_ids: Sequence[str]) -> dict[str, Qu
     """What the checks need of cards."""
     gpu, figure = table_of(tables.GpuRow), table_of(tables.GpuFigureRow)
     figures: dict[str, dict[str, float]] = {}
-    wanted = ("memory_gib", *RATE_FIGURES)
+    wanted = ("memory_gib", *RATE_FIGURES, "fp16_fp16acc_tflops", "fp8_fp16acc_tflops")
     query = select(figure).where(figure.c.chosen, figure.c.gpu_id.in_(gpu_ids), figure.c.figure.in_(wanted))
     for r in connection.execute(query):
         figures.setdefault(r.gpu_id, {})[r.figure] = r.value
@@ -177,44 +200,6 @@ def quoted_cards(connection: Connection, gpu_ids: Sequence[str]) -> dict[str, Qu
     for r in connection.execute(select(gpu).where(gpu.c.id.in_(gpu_ids))):
         values_of = figures.get(r.id, {})
         found[r.id] = QuotedCard(r.name, values_of.pop("memory_gib", None), r.gpus_per_board, values_of)
-    return found
-
-
-def _is_footer(record: Record, row: Sequence[Any]) -> bool:
-    first = next((str(cell) for cell in row if not is_empty(cell)), "")
-    prices = ("unit_price", "unit_price_gross", "unit_price_net")
-    nothing = ("item_as_written", "gpu_id", *prices)
-    return bool(_FOOTER.match(first.strip().lower())) or all(
-        name not in record.cells or is_empty(record.cells[name][1]) for name in nothing
-    )
-
-
-def _said_around(rows: Sequence[Sequence[Any]]) -> dict[str, tuple[HeaderCell, Any]]:
-    known = {normalise_name(h): QUOTES.column(n) for n in _TITLES for h in QUOTES.column(n).headers}
-    found: dict[str, tuple[HeaderCell, Any]] = {}
-
-    def note(label: str, value: Any) -> None:
-        column = known.get(normalise_name(label))
-        if column is not None and not is_empty(value):
-            found.setdefault(column.field, (HeaderCell(-1, label.strip(), column), value))
-
-    for row in rows:
-        cells = [cell for cell in row if not is_empty(cell)]
-        for at, cell in enumerate(cells):
-            if not isinstance(cell, str):
-                continue
-            # Several of them may share a cell, one below the other or with wide gaps between.
-            for part in re.split(r"\n|\s{3,}|；|;", cell):
-                labelled = _LABELLED.fullmatch(part)
-                if labelled:
-                    note(labelled[1], labelled[2].strip())
-            if at + 1 < len(cells):
-                note(cell.rstrip(":： "), cells[at + 1])
-    if "supplier" not in found:
-        titles = [str(c).strip() for row in rows for c in row if isinstance(c, str)]
-        companies = [t for t in titles if _COMPANY.search(t) and not _BUYER.search(t) and len(t) <= 60]
-        if companies:
-            found["supplier"] = (HeaderCell(-1, "supplier", QUOTES.column("supplier")), companies[0])
     return found
 
 
@@ -240,11 +225,26 @@ def _price(given: dict[str, Any]) -> None:
         given["tax"] = "included" if named[0] == "unit_price_gross" else "excluded"
 
 
+def named_exactly(item: str, references: References) -> str:
+    """The card whose name a text is, or its first part where further columns were put behind it.
+
+    Errors
+    ------
+    CellFault when it is no name, with the candidates where it is that of several.
+    """
+    try:
+        return references.gpu(item)
+    except CellFault:
+        if JOIN not in item:
+            raise
+        return references.gpu(item.split(JOIN)[0])
+
+
 def _card(item: str, references: References) -> str:
     if not item:
         raise Incomplete("item_as_written", "required")
     try:
-        return references.gpu(item)
+        return named_exactly(item, references)
     except CellFault as fault:
         named = fault.params.get("candidates") or candidates(item, references)
         raise Incomplete(
@@ -252,18 +252,23 @@ def _card(item: str, references: References) -> str:
         ) from fault
 
 
-def _unit(given: dict[str, Any]) -> None:
+def _unit(given: dict[str, Any], parsed: Parsed) -> None:
     """Card or server of eight; a machine of which nobody says how many cards it holds is asked about."""
-    text = normalise_name(str(given.pop("per", "card")))
-    known = {"card": "card", "server-8": "server-8"} | {normalise_name(k): v for k, v in PER_WORDS.items()}
-    if text in known:
-        given["per"] = known[text]
-    elif _WHOLE.search(text):
-        if not _EIGHT.search(f"{text} {given['item_as_written']} {given.get('note', '')}"):
-            raise Incomplete("per", "unit_unclear", value=text[:80])
-        given["per"] = "server-8"
-    else:
-        raise Incomplete("per", "unknown_value", value=text[:80], allowed=["card", "server-8"])
+    unit = str(given.pop("per", ""))
+    stated = _PER.get(normalise_name(unit))
+    if stated is not None:
+        given["per"] = stated
+        return
+    item = given["item_as_written"]
+    text = f"{item} {given.get('note', '')}" if unit else item
+    meant = unit_words(text, unit, given.get("quantity", 1))
+    if meant == UNCLEAR:
+        raise Incomplete("per", "unit_unclear", value=(unit or item)[:80])
+    if unit and not meant:
+        raise Incomplete("per", "unknown_value", value=unit[:80], allowed=["card", "server-8"])
+    given["per"] = meant or "card"
+    if meant == "server-8":
+        parsed.notes.append(Message("quote_per_from_words"))
 
 
 def _valid_until(text: str, quoted_on: str) -> str:
@@ -279,6 +284,4 @@ def _valid_until(text: str, quoted_on: str) -> str:
                 "valid_until", "not_a_date" if fault.code != "ambiguous_date" else fault.code
             ) from fault
         last = (date.fromisoformat(quoted_on) + timedelta(days=int(relative[1]))).isoformat()
-    if last < quoted_on:
-        raise Incomplete("valid_until", "valid_before_quoted")
     return last

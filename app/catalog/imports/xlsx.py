@@ -19,6 +19,7 @@ MAX_RATIO = 200
 """Unpacked over packed: sheets full of figures stay below 40."""
 MAX_PARTS = 2_000
 MAX_MERGES = 10_000
+MAX_SHEETS = 12
 MAX_BLANK_ROWS = 1_000
 """So many blank rows in a row end a sheet: a stray cell in its last row must not cost a million."""
 SPARE_ROWS = 2_000
@@ -45,7 +46,18 @@ def check_archive(content: bytes) -> None:
 
 def read_workbook(content: bytes, deadline: Deadline) -> Sheet:
     """Rows of the first sheet that has any; dates come as dates, formulas as the values last computed."""
+    return read_sheets(content, deadline, 1)[0][1]
+
+
+def read_sheets(content: bytes, deadline: Deadline, limit: int = MAX_SHEETS) -> list[tuple[str, Sheet]]:
+    """Name and rows of the visible sheets that have any, in their order, at most so many.
+
+    Errors
+    ------
+    ImportRefused: bad_workbook, zip_bomb, file_empty, too_many_rows, too_many_columns, file_takes_too_long.
+    """
     check_archive(content)
+    read: list[tuple[str, Sheet]] = []
     try:
         book = load_workbook(
             io.BytesIO(content), read_only=True, data_only=True, keep_links=False, rich_text=False
@@ -60,14 +72,19 @@ def read_workbook(content: bytes, deadline: Deadline) -> Sheet:
                 continue
             found = _rows(sheet, deadline)
             if found.rows:
-                return _filled(found, content, getattr(sheet, "_worksheet_path", ""))
+                filled = _filled(found, content, getattr(sheet, "_worksheet_path", ""))
+                read.append((str(sheet.title), filled))
+            if len(read) >= limit:
+                break
     except ImportRefused:
         raise
     except Exception as error:
         raise ImportRefused("bad_workbook") from error
     finally:
         book.close()
-    raise ImportRefused("file_empty")
+    if not read:
+        raise ImportRefused("file_empty")
+    return read
 
 
 def _rows(sheet: Any, deadline: Deadline) -> Sheet:
