@@ -71,12 +71,17 @@ def restore_file(source: Path, database: Path) -> Backup | None:
     """
     if not source.exists():
         raise DatabaseProblem("missing", f"There is no backup {source.name}.")
-    check_copy(source)
+    try:
+        check_copy(source)
+    except DatabaseProblem as unusable:
+        if unusable.kind != "damaged":
+            raise
+        raise DatabaseProblem.no_backup(source.name, "SQLite cannot read it") from unusable
     with closing(_open(source)) as backup:
         try:
             backup.execute("SELECT version_num FROM alembic_version").fetchone()
         except sqlite3.OperationalError as error:
-            raise DatabaseProblem.damaged(f"{source.name} holds no Cardworth tables") from error
+            raise DatabaseProblem.no_backup(source.name, "it holds no tables of ours") from error
     previous = None
     if database.exists() and database.stat().st_size:
         previous = _keep_previous(database)

@@ -24,7 +24,7 @@ from sqlmodel import SQLModel
 
 from app.catalog import tables
 from app.catalog.db import reading, transaction, utc_now
-from app.catalog.versions import CATALOG_ROWS, bump, latest, table_of
+from app.catalog.versions import CATALOG_ROWS, bump, table_of
 
 Row = dict[str, Any]
 # One writer at a time on PostgreSQL, the seed included; SQLite's write lock does it there.
@@ -148,14 +148,6 @@ def write(
     apply(connection, changes, author)
     new = sum(change.before is None for change in changes)
     return Written(new, len(changes) - new, same, bump(connection).version)
-
-
-def write_rows(
-    engine: Engine, rows: Mapping[type[SQLModel], Sequence[Row]], author: Author, **options: Any
-) -> Written:
-    """The same in a transaction of its own: all of it or nothing."""
-    with transaction(engine) as connection:
-        return write(connection, rows, author, **options)
 
 
 def lock(connection: Connection) -> None:
@@ -305,13 +297,6 @@ def places(engine: Engine, rows: Iterable[tuple[str, str]]) -> dict[tuple[str, s
                 query = select(table.c.id, table.c.gpu_id, figure).where(table.c.id.in_(batch))
                 found.update(((name, r[0]), (r[1], r[2])) for r in connection.execute(query))
     return found
-
-
-def version_of(engine: Engine) -> str:
-    """Version of the catalogue; empty before the first load."""
-    with reading(engine) as connection:
-        found = latest(connection)
-    return found.version if found else ""
 
 
 def _take_back(connection: Connection, entry: Any, author: Author) -> Change:

@@ -32,6 +32,7 @@ TEXTS = {
     "pattern": "{value!r} does not have the form {pattern}",
     "too_small": "{value} is less than {low}",
     "too_large_number": "{value} is more than {high}",
+    "out_of_range": "{value} is not between {low:g} and {high:g}",
     "unknown_reference": "{value!r} is no id in {target}",
     "wrong_unit": "the unit of {figure} is {expected!r}, not {value!r}",
     "formula_required": "a derived figure needs its formula",

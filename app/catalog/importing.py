@@ -34,6 +34,7 @@ from app.catalog.imports.rows import (
 from app.catalog.imports.values import guard
 from app.catalog.observations import CONFIRMED
 from app.catalog.versions import latest, table_of
+from app.core.estimates import Message
 
 register("quotes", quote_rows.make)
 MAIN_TABLE: Mapping[str, type[Any]] = {
@@ -77,11 +78,20 @@ class ImportReport:
     dry_run: bool
     stored: bool
     version: str
+    notes: tuple[tuple[int, Message], ...] = ()
+    """What was taken for granted, by line."""
+    measured: tuple[tuple[int, Row], ...] = ()
+    """Measurements as they are stored, by line."""
 
     @property
     def ok(self) -> bool:
         """Whether nothing is at fault."""
         return self.fault_count == 0
+
+    @property
+    def rows_at_fault(self) -> int:
+        """Rows with a fault, of which each may have several; of very many faults at least those kept."""
+        return len({fault.line for fault in self.faults})
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -205,6 +215,8 @@ def _import(
         options.dry_run,
         stored,
         version,
+        tuple((parsed.line, note) for parsed, _ in made for note in parsed.notes),
+        tuple((parsed.line, row) for parsed, rows in made for row in rows.get(tables.BenchmarkRow, ())),
     )
 
 

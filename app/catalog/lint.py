@@ -167,12 +167,17 @@ class LintReport:
 def dense_ratio(card: LintCard) -> Iterator[Finding]:
     """Tensor rates stand in the architecture's ratio; a sparse headline doubles it, a vector rate cuts it."""
     f = card.figures
-    fp16, fp32 = f.get("fp16_tflops"), f.get("fp32_tflops")
+    name, fp16 = _sixteen_bit(card)
+    fp32, bf16 = f.get("fp32_tflops"), f.get("bf16_tflops")
     if fp16 and fp32 and (ratios := DENSE_OVER_FP32.get(card.architecture)):
         expected = fp32 * ratios[card.half_rate]
-        yield from _ratio(card, "dense_ratio", "fp16_tflops", fp16, expected, RATIO_TOLERANCE)
-    if fp16 and (bf16 := f.get("bf16_tflops")) and card.architecture in DENSE_OVER_FP32:
+        yield from _ratio(card, "dense_ratio", name, fp16, expected, RATIO_TOLERANCE)
+    if fp16 and bf16 and card.architecture in DENSE_OVER_FP32:
         yield from _ratio(card, "dense_ratio", "bf16_tflops", bf16, fp16, FP8_TOLERANCE)
+    elif fp16 and bf16 and (_is_doubled(bf16 / fp16) or _is_doubled(fp16 / bf16)):
+        # Of an architecture without rules: one of the two is dense, the other sparse.
+        doubled, value = ("bf16_tflops", bf16) if bf16 > fp16 else ("fp16_tflops", fp16)
+        yield from _ratio(card, "dense_ratio", doubled, value, min(fp16, bf16), FP8_TOLERANCE)
     if fp16 and (tf32 := f.get("tf32_tflops")) and card.architecture.startswith(TF32_ARCHITECTURES):
         yield from _ratio(card, "dense_ratio", "tf32_tflops", tf32, fp16 * TF32_OVER_FP16, RATIO_TOLERANCE)
     int8 = f.get("int8_tops")
@@ -185,8 +190,10 @@ def dense_ratio(card: LintCard) -> Iterator[Finding]:
 
 def fp8_ratio(card: LintCard) -> Iterator[Finding]:
     """fp8 is twice fp16 on every architecture that has it, both with fp32 accumulate."""
-    fp16, fp8 = card.figures.get("fp16_tflops"), card.figures.get("fp8_tflops")
-    if fp16 and fp8 and card.architecture.startswith(FP8_ARCHITECTURES):
+    fp16, fp8 = _sixteen_bit(card)[1], card.figures.get("fp8_tflops")
+    # Whatever the architecture, four times the 16-bit rate is a sparse figure beside a dense one.
+    ruled = card.architecture.startswith(FP8_ARCHITECTURES)
+    if fp16 and fp8 and (ruled or abs(fp8 / (4 * fp16) - 1) <= FP8_TOLERANCE):
         yield from _ratio(card, "fp8_ratio", "fp8_tflops", fp8, 2 * fp16, FP8_TOLERANCE)
 
 
@@ -390,6 +397,28 @@ def _ratio(
 ) -> Iterator[Finding]:
     ratio = value / expected
     if abs(ratio - 1) > tolerance:
-        hint = "; looks like a sparse figure" if 1.8 <= ratio <= 2.2 else ""
+        hint = _hint_at_double(card, figure) if _is_doubled(ratio) else ""
         text = f"{value:g} is {ratio:.3f} x the expected {expected:.4g}{hint}"
         yield Finding(rule, card.id, figure, value, expected, text)
+
+
+def _sixteen_bit(card: LintCard) -> tuple[str, float | None]:
+    """The 16-bit rate that a card states: fp16, else bf16, which runs on the same hardware."""
+    for name in ("fp16_tflops", "bf16_tflops"):
+        if value := card.figures.get(name):
+            return name, value
+    return "fp16_tflops", None
+
+
+def _is_doubled(ratio: float) -> bool:
+    return 1.8 <= ratio <= 2.2
+
+
+def _hint_at_double(card: LintCard, figure: str) -> str:
+    """What twice the right value most likely is."""
+    if figure == "bandwidth_gb_s":
+        return "; looks like a data rate counted twice"
+    if card.half_rate and figure in ("fp16_tflops", "bf16_tflops", "fp8_tflops"):
+        return "; looks like the rate with fp16 accumulate, or a sparse figure"
+    tensor = figure.endswith(("_tflops", "_tops")) and figure != "fp32_tflops"
+    return "; looks like a sparse figure" if tensor else ""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 from app.catalog.names import normalise_name
-from app.core.faults import InputFault
+from app.core.estimates import Message
+from app.core.faults import FieldError, InputFault
 from app.core.gpu import Figure, Source
 from app.core.model import ModelArchitecture
 
@@ -39,6 +42,7 @@ class ModelPreset:
     as_of: str = ""
     check_note: str = ""
     published_source: Source | None = None
+    formula: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +215,21 @@ class Alias:
     note: str = ""
 
 
+CLOSE_NAMES = 5
+CLOSENESS = 0.7
+"""Least likeness (0 to 1, of difflib) of a name that is offered."""
+MAX_LIKENED = 60
+"""Likeness takes time with the square of the length."""
+
+
+_NUMBERS = re.compile(r"\d{2,}")
+_WORDS = re.compile(r"[^\W\d_]{3,}")
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name if c.isalnum())
+
+
 @dataclass(slots=True)
 class NameIndex:
     """Exact look-up of names after normalising width, case and spaces. Never fuzzy."""
@@ -245,8 +264,12 @@ class NameIndex:
             if not alias.target_id:
                 self.add_ambiguous(alias.name, alias.candidates)
 
-    def resolve(self, name: str, pointer: str) -> str:
+    def resolve(self, name: str, pointer: str, *, hinting: bool = False) -> str:
         """The id behind a name.
+
+        Parameters
+        ----------
+        hinting: name what an unknown name may have meant; not for tables of thousands of names.
 
         Errors
         ------
@@ -259,4 +282,23 @@ class NameIndex:
         if key in self._found:
             candidates = sorted(self._candidates[key])
             raise InputFault.at(pointer, "ambiguous_name", value=name[:200], candidates=candidates)
+        if hinting and (close := self.close_to(key)):
+            params = {"value": name[:200], "hint": Message("close_names", {"candidates": close})}
+            raise InputFault((FieldError(pointer, self.unknown_code, params),))
         raise InputFault.at(pointer, self.unknown_code, value=name[:200])
+
+    def close_to(self, key: str) -> list[str]:
+        """Ids whose names look most like an unknown one, for a person to choose from; none is ever taken."""
+        if not 3 <= len(key) <= MAX_LIKENED:
+            return []
+        found: list[str] = []
+        plain = _letters(key)
+        # Likeness is dear: first those that share a number with the name, else a word.
+        numbers, words = _NUMBERS.findall(key), _WORDS.findall(key)
+        near = [n for n in self._found if any(part in n for part in numbers)]
+        near = near or [n for n in self._found if any(part in n for part in words)]
+        starts = [n for n in near if _letters(n).startswith(plain)]
+        for name in (*sorted(starts, key=len)[:CLOSE_NAMES], *get_close_matches(key, near, 8, CLOSENESS)):
+            targets = sorted(self._candidates[name])
+            found += [target for target in targets if target not in found]
+        return found[:CLOSE_NAMES]

@@ -86,6 +86,15 @@ class DatabaseProblem(Exception):
         )
 
     @classmethod
+    def no_backup(cls, name: str, detail: str) -> DatabaseProblem:
+        """A file to restore from that is none of ours: restoring it again helps nobody."""
+        return cls(
+            "damaged",
+            f"{name} is no Cardworth database, or a damaged one ({detail}); nothing was changed. "
+            "Name a file that `cardworth backup` wrote.",
+        )
+
+    @classmethod
     def unreachable(cls) -> DatabaseProblem:
         """The server or the folder is not there."""
         return cls(
@@ -108,7 +117,7 @@ class DatabaseProblem(Exception):
         return cls(
             "driver_missing",
             "The driver for PostgreSQL is not installed.",
-            "pip install 'cardworth[postgres]'",
+            "pip install -r requirements-postgres.lock",
         )
 
 

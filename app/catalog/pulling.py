@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import logging
 import os
 import urllib.request
 from calendar import monthrange
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -234,11 +236,56 @@ def gpuhunt_providers(names: Sequence[str] = (), folder: Path | None = None) -> 
         return [
             GpuHunt(name, _FolderCatalog(catalog, folder)) for name in found if not names or name in names
         ]
+    with _failures() as failed:
+        try:
+            catalog.load()
+        except gpuhunt.GPUHuntError as error:
+            if not failed:
+                raise ProviderDown(str(error)) from error
+    wanted = names or sorted({*catalog.catalog, *failed})
+    return [
+        Unreachable(name, failed[name])
+        if name in failed and name not in catalog.catalog
+        else GpuHunt(name, catalog)
+        for name in wanted
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """A cloud whose offers could not be downloaded."""
+
+    name: str
+    why: str
+    kind: str = "rentals"
+
+    def fetch(self, references: References, today: date) -> tuple[list[dict[str, Any]], Mapping[str, int]]:
+        """Nothing but the reason."""
+        del references, today
+        raise ProviderDown(self.why)
+
+
+@contextmanager
+def _failures() -> Iterator[dict[str, str]]:
+    """By provider, why gpuhunt could not load it: it says so to its log only, each with a stack trace."""
+    found: dict[str, str] = {}
+
+    class Kept(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            name = record.args[0] if isinstance(record.args, tuple) and record.args else "gpuhunt"
+            reason = getattr(error, "reason", error) or record.getMessage()
+            found[str(name)] = f"its offers cannot be downloaded ({reason})"
+
+    logger, handler = logging.getLogger("gpuhunt"), Kept(logging.WARNING)
+    before = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
     try:
-        catalog.load()
-    except gpuhunt.GPUHuntError as error:
-        raise ProviderDown(str(error)) from error
-    return [GpuHunt(name, catalog) for name in names or sorted(catalog.catalog)]
+        yield found
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = before
 
 
 class _FolderCatalog:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,15 +61,16 @@ def load_seed(engine: Engine, folder: Path | None = None) -> SeedReport:
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SEED_LOCK})
-        own = _own_figures(connection)
-        for row in by_table[table_of(tables.GpuFigureRow)]:
+        figures = by_table[table_of(tables.GpuFigureRow)]
+        own = _own_figures(connection, {row["id"] for row in figures})
+        for row in figures:
             # What the team has corrected stays corrected.
             if (row["gpu_id"], row["figure"]) in own:
                 row["chosen"] = False
         for table, rows in by_table.items():
             new, changed, same = _write(connection, table, rows)
             inserted, updated, unchanged = inserted + new, updated + changed, unchanged + same
-        retired = _retire(connection, by_table[table_of(tables.GpuFigureRow)])
+        retired = _retire(connection, figures)
         version = bump(connection)
         if inserted or updated or retired:
             connection.execute(
@@ -115,12 +116,19 @@ def _write(connection: Connection, table: Table, rows: list[Row]) -> tuple[int, 
     return len(new), len(changed), len(rows) - len(new) - len(changed)
 
 
-def _own_figures(connection: Connection) -> set[tuple[str, str]]:
-    """Card and figure of which the team has chosen a value of its own, as the change log says."""
+def _own_figures(connection: Connection, seeded: Collection[str]) -> set[tuple[str, str]]:
+    """Card and figure of which the team has chosen a value of its own, as the change log says.
+
+    Parameters
+    ----------
+    seeded: ids of the figures of the seed. An export that was imported logs these as added too.
+    """
     figure, log = table_of(tables.GpuFigureRow), table_of(tables.ChangeLogRow)
     added = select(log.c.row_id).where(log.c.table_name == figure.name, log.c.action == "insert")
-    query = select(figure.c.gpu_id, figure.c.figure).where(figure.c.chosen, figure.c.id.in_(added))
-    return {(r.gpu_id, r.figure) for r in connection.execute(query)}
+    query = select(figure.c.id, figure.c.gpu_id, figure.c.figure).where(
+        figure.c.chosen, figure.c.id.in_(added)
+    )
+    return {(r.gpu_id, r.figure) for r in connection.execute(query) if r.id not in seeded}
 
 
 def _retire(connection: Connection, figures: list[Row]) -> int:

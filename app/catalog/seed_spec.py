@@ -39,6 +39,8 @@ SOURCE_KINDS = (
     "article",
 )
 BENCHMARK_TASKS = ("training", "inference", "finetune")
+COUNTED = "1"
+"""Unit of a number of things."""
 FIGURE_UNITS: Mapping[str, str] = {
     "memory_gib": "GiB",
     "driver_total_gib": "GiB",
@@ -68,14 +70,29 @@ FIGURE_UNITS: Mapping[str, str] = {
     "link_gb_s": "GB/s",
     "launch_msrp_usd": "USD",
     "launch_msrp_cny": "CNY",
-    "mig_instances": "",
-    "pcie_gen": "",
-    "pcie_lanes": "",
-    "shader_cores": "",
-    "sm_count": "",
-    "tensor_cores": "",
+    "mig_instances": COUNTED,
+    "pcie_gen": COUNTED,
+    "pcie_lanes": COUNTED,
+    "shader_cores": COUNTED,
+    "sm_count": COUNTED,
+    "tensor_cores": COUNTED,
 }
 """Every figure a card may have, with the one unit it is kept in."""
+FIGURE_LIMITS: Mapping[str, tuple[float, float]] = {
+    "GiB": (0.1, 1e5),
+    "GB/s": (1.0, 1e6),
+    "TFLOPS": (1e-3, 1e7),
+    "TOPS": (1e-3, 1e7),
+    "W": (1.0, 1e5),
+    "MHz": (10.0, 2e4),
+    "bit": (8.0, 1e6),
+    "Gbit/s": (0.1, 1e3),
+    "MiB": (1e-3, 1e6),
+    "USD": (1.0, 1e7),
+    "CNY": (1.0, 1e8),
+    COUNTED: (1.0, 1e7),
+}
+"""Lowest and highest value by unit. None is ever 0: what a card does not have has no figure."""
 FORM_FACTORS = (
     "PCIe card",
     "SXM module",
@@ -203,6 +220,10 @@ def _check_figure(row: Row) -> Iterator[Complaint]:
     unit = FIGURE_UNITS.get(row["figure"])
     if unit is not None and row["unit"] != unit:
         yield "unit", "wrong_unit", {"figure": row["figure"], "expected": unit, "value": row["unit"]}
+    elif unit is not None:
+        low, high = FIGURE_LIMITS[unit]
+        if not low <= row["value"] <= high:
+            yield "value", "out_of_range", {"value": row["value"], "low": low, "high": high}
     if row["basis"] == "derived" and not row["formula"]:
         yield "formula", "formula_required", {}
 
@@ -234,6 +255,8 @@ def _check_rental(row: Row) -> Iterator[Complaint]:
 
 
 def _check_model(row: Row) -> Iterator[Complaint]:
+    if row["basis"] == "derived" and not row["formula"]:
+        yield "formula", "formula_required", {}
     given = {name: row[name] for name in ("id", "name", "family", "parameters", "active_parameters")}
     try:
         architecture_from_fields(given | row["architecture"])
@@ -264,6 +287,7 @@ SEED_FILES: tuple[SeedFile, ...] = (
             id=GIVEN_ID,
             launch_date=DAY,
             form_factor=_one_of("", *FORM_FACTORS),
+            compute_capability={"pattern": r"(\d{1,2}\.\d)?"},
             gpus_per_board=COUNT,
             source_id=SOURCE,
         ),

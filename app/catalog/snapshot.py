@@ -77,7 +77,6 @@ class Snapshot:
     model_names: NameIndex
     _gpus: Mapping[str, Gpu] = field(init=False, repr=False)
     _figures: Mapping[str, Mapping[str, Figure]] = field(init=False, repr=False)
-    _by_model: Mapping[str, tuple[Benchmark, ...]] = field(init=False, repr=False)
     _by_gpu: Mapping[str, tuple[Benchmark, ...]] = field(init=False, repr=False)
     _cache: _Cache = field(init=False, repr=False, default_factory=_Cache)
 
@@ -88,7 +87,6 @@ class Snapshot:
                 gpu_id: MappingProxyType({e.name: e.figure for e in entries if e.chosen})
                 for gpu_id, entries in self.entries.items()
             },
-            "_by_model": _grouped((b.model_id, b) for b in self.benchmarks if b.model_id),
             "_by_gpu": _grouped((b.gpu_id, b) for b in self.benchmarks),
         }
         for name, value in derived.items():
@@ -113,7 +111,7 @@ class Snapshot:
         ------
         InputFault: unknown_gpu, or ambiguous_name with the candidates.
         """
-        return self.gpu_names.resolve(name, pointer)
+        return self.gpu_names.resolve(name, pointer, hinting=True)
 
     def resolve_model(self, name: str, pointer: str = "/workload/model/preset") -> str:
         """Id of a preset from its id, alias, Hugging Face repository or name.
@@ -122,11 +120,7 @@ class Snapshot:
         ------
         InputFault: unknown_model, or ambiguous_name with the candidates.
         """
-        return self.model_names.resolve(name, pointer)
-
-    def benchmarks_for_model(self, model_id: str) -> tuple[Benchmark, ...]:
-        """Measurements of a preset, on every card."""
-        return self._by_model.get(model_id, ())
+        return self.model_names.resolve(name, pointer, hinting=True)
 
     def benchmarks_of_gpu(self, gpu_id: str) -> tuple[Benchmark, ...]:
         """Measurements on a card, of every model."""

@@ -26,6 +26,7 @@ from app.catalog.presets import (
 from app.catalog.prices import CardPrices
 from app.catalog.problems import DatabaseProblem
 from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.seed_spec import COUNTED
 from app.catalog.snapshot import Snapshot
 from app.catalog.usable import derived_usable
 from app.catalog.versions import latest, table_of
@@ -136,7 +137,8 @@ def _entries(
                 intern(r.figure),
                 Figure(
                     r.value,
-                    intern(r.unit),
+                    # Up to version 20261203 of the database a count was kept without a unit.
+                    intern(r.unit or COUNTED),
                     cast(Basis, intern(r.basis)),
                     sources[r.source_id],
                     intern(r.as_of),
@@ -246,6 +248,7 @@ def _models(connection: Connection, sources: dict[str, Source]) -> dict[str, Mod
             as_of=r.as_of,
             check_note=r.check_note,
             published_source=sources.get(r.published_source_id),
+            formula=r.formula,
         )
     return found
 

@@ -268,6 +268,8 @@ class ModelRow(SQLModel, table=True):
     as_of: str = ""
     check_note: str = ""
     note: str = ""
+    formula: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    """Of the parameters where they are derived, in the names of the dimensions."""
 
 
 class FrameworkSupportRow(SQLModel, table=True):

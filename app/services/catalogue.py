@@ -17,6 +17,7 @@ from app.core.model import ModelArchitecture
 from app.core.question import CONDITIONS, PriceRules
 from app.services import payload
 from app.services.payload import Payload, gpu_label, number, plain
+from app.services.provenance import MEASURED, OBSERVED
 from app.services.remarks import facts_body, remark_bodies
 from app.services.texts import say
 
@@ -153,6 +154,7 @@ def model_body(model: ModelPreset) -> Payload:
         "parameters_published": number(model.parameters_published),
         "architecture": dimensions,
         "basis": model.basis,
+        **({"formula": model.formula} if model.formula else {}),
         "source": payload.source(model.source),
         "published_source": payload.source(model.published_source),
         "as_of": model.as_of,
@@ -203,6 +205,7 @@ def price_row(snapshot: Snapshot, row: PriceObservation, as_of: date, unused: st
         "stale": age is None or age > rules.max_age_days or is_bare_year(row.observed_on),
         "converted": row.currency != "CNY",
         "n": row.n,
+        "basis": OBSERVED,
         "source": payload.source(row.source),
         "quality": row.quality,
         "variant_assumed": row.variant_assumed,
@@ -231,6 +234,7 @@ def rental_body(snapshot: Snapshot, row: Rental, as_of: date) -> Payload:
         "region": row.region,
         "observed_on": row.observed_on,
         "age_days": _age(row.observed_on, as_of),
+        "basis": OBSERVED,
         "source": payload.source(row.source),
         "variant_assumed": row.variant_assumed,
         "held": row.held,
@@ -259,6 +263,7 @@ def benchmark_body(snapshot: Snapshot, row: Benchmark) -> Payload:
         "framework_version": row.framework_version,
         "interconnect": row.interconnect,
         "observed_on": row.observed_on,
+        "basis": MEASURED,
         "source": payload.source(row.source),
         "note": row.note,
         "flag": row.flag,
@@ -274,6 +279,7 @@ def rate_body(snapshot: Snapshot, row: ExchangeRate) -> Payload:
         "rate": number(row.rate),
         "observed_on": row.observed_on,
         "kind": row.kind,
+        "basis": OBSERVED,
         "source": payload.source(snapshot.sources.get(row.source_id)),
     }
 

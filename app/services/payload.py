@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,8 +29,10 @@ from app.core.shortlist import KEPT_REJECTIONS
 from app.core.workload import Parallelism
 from app.services.card_names import short_card_name
 from app.services.figures import SIGNIFICANT_DIGITS
+from app.services.provenance import price_provenance
 
 Payload = dict[str, Any]
+T = TypeVar("T")
 
 KEPT_PRICES = 1024
 
@@ -129,7 +131,8 @@ def memory(estimate: MemoryEstimate) -> Payload:
     }
 
 
-Writer = Callable[[MemoryEstimate], Payload]
+MemoryWriter = Callable[[MemoryEstimate], Payload]
+RemedyWriter = Callable[[Remedy], Payload]
 
 
 def fit(value: Fit) -> Payload:
@@ -183,7 +186,9 @@ def _field_names(kind: Any) -> tuple[str, ...]:
 
 def source(value: Source | None) -> Payload | None:
     """Where a figure was read."""
-    return None if value is None else {"id": value.id, "url": value.url, "title": value.title}
+    if value is None:
+        return None
+    return {"id": value.id, "url": value.url, "title": value.title, "publisher": value.publisher}
 
 
 _prices: Kept[Payload] = Kept(KEPT_PRICES)
@@ -214,6 +219,7 @@ def _price(value: PriceChoice) -> Payload:
         "low_cny": number(value.low_cny),
         "high_cny": number(value.high_cny),
         "source": source(value.source),
+        **price_provenance(value),
         "kind": value.kind,
         "variant_assumed": value.variant_assumed,
         "rate": number(value.rate),
@@ -290,7 +296,7 @@ def label(gpu: Gpu, count: int) -> str:
     return f"{count} × {gpu_label(gpu)}"
 
 
-def option(value: Option, write: Writer = memory) -> Payload:
+def option(value: Option, write: MemoryWriter = memory) -> Payload:
     """One way to buy, with its evidence; `write` is how its memory is written."""
     return {
         "rank": value.rank,
@@ -311,7 +317,7 @@ def option(value: Option, write: Writer = memory) -> Payload:
     }
 
 
-def remedy(value: Remedy, write: Writer = memory) -> Payload:
+def remedy(value: Remedy, write: MemoryWriter = memory) -> Payload:
     """One change that makes it fit, with its own estimate; `write` is how its memory is written."""
     body: Payload = {"code": value.code, "text": message(value.message), "change": plain(value.change)}
     if value.memory is not None:
@@ -326,14 +332,17 @@ def remedy(value: Remedy, write: Writer = memory) -> Payload:
 _rejections: Kept[Payload] = Kept(KEPT_REJECTIONS)
 
 
-def rejected(value: Rejected, write: Writer = memory) -> Payload:
-    """A card that is not on the list, why, and what would change it; shared by answers, not to be changed."""
+def rejected(value: Rejected, write: RemedyWriter = remedy) -> Payload:
+    """A card that is not on the list, why, and what would change it; shared by answers, not to be changed.
+
+    `write` is how its remedy is written.
+    """
     if value.code in LASTING_CODES:
         return _rejections.get((value,), None, lambda: _rejected(value, write))
     return _rejected(value, write)
 
 
-def _rejected(value: Rejected, write: Writer) -> Payload:
+def _rejected(value: Rejected, write: RemedyWriter) -> Payload:
     gpu = value.gpu
     body: Payload = {
         "gpu": {"id": gpu.id, "name": gpu.name, "vendor": gpu.vendor},
@@ -345,26 +354,33 @@ def _rejected(value: Rejected, write: Writer) -> Payload:
     if value.shortfall_gib is not None:
         body["shortfall_gib"] = number(value.shortfall_gib)
     if value.remedy is not None:
-        body["remedy"] = remedy(value.remedy, write)
+        body["remedy"] = write(value.remedy)
     return body
 
 
 def shortlist(value: Shortlist) -> Payload:
     """The ranked answer, without the question it answers."""
-    # Options under the same plan share one estimate, and so do cards with the same remedy: written once.
-    written: dict[int, Payload] = {}
-
-    def once(estimate: MemoryEstimate) -> Payload:
-        key = id(estimate)
-        if key not in written:
-            written[key] = memory(estimate)
-        return written[key]
-
+    # Options under the same plan share one estimate, and cards of one size one remedy: written once.
+    write_memory = _once(memory)
+    write_remedy: RemedyWriter = _once(lambda value: remedy(value, write_memory))
     return {
-        "options": [option(o, once) for o in value.options],
-        "rejected": [rejected(r, once) for r in value.rejected],
+        "options": [option(o, write_memory) for o in value.options],
+        "rejected": [rejected(r, write_remedy) for r in value.rejected],
         "pareto": [{"rank": rank} for rank in value.pareto],
         "feasible": value.feasible,
         "assumptions": assumptions(value.assumptions),
         "advice": [message(m) for m in value.advice],
     }
+
+
+def _once(write: Callable[[T], Payload]) -> Callable[[T], Payload]:
+    """As `write`, which sees each object once; the objects have to outlive it."""
+    written: dict[int, Payload] = {}
+
+    def found(value: T) -> Payload:
+        key = id(value)
+        if key not in written:
+            written[key] = write(value)
+        return written[key]
+
+    return found

@@ -15,6 +15,7 @@ from app.core.gpu_table import link_over_pcie
 from app.core.question import CONDITIONS, PriceRules
 from app.services import payload
 from app.services.payload import Payload, gpu_label, number
+from app.services.provenance import price_provenance
 
 MOST_CARDS = 6
 MAX_NAME = 100
@@ -173,7 +174,7 @@ def _cell(snapshot: Snapshot, gpu: Gpu, row: Row, price: PriceChoice | None) -> 
     if row.kind == "price":
         return _body(
             None if price is None else price.amount_cny,
-            basis="" if price is None else "derived" if price.converted else "exact",
+            basis="" if price is None else price_provenance(price)["basis"],
             source=None if price is None else payload.source(price.source),
         )
     if row.kind == "per_1000":

@@ -64,7 +64,9 @@ def test_what_is_no_backup_is_refused_and_nothing_is_touched(
     bad.write_bytes(content)
     with pytest.raises(DatabaseProblem) as caught:
         restore_file(bad, file_of(seeded))
-    assert caught.value.kind == "damaged"
+    assert caught.value.kind == "damaged" and "is no Cardworth database" in str(caught.value)
+    # The way out is not the command that has just been refused.
+    assert "cardworth restore" not in str(caught.value)
     assert load_snapshot(seeded).gpus
 
 
@@ -72,7 +74,7 @@ def test_another_program_s_database_is_refused(seeded: Engine, tmp_path: Path) -
     other = tmp_path / "other.db"
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE songs (name)")
-    with pytest.raises(DatabaseProblem, match="no Cardworth tables"):
+    with pytest.raises(DatabaseProblem, match="is no Cardworth database"):
         restore_file(other, file_of(seeded))
 
 

@@ -151,6 +151,9 @@ def test_a_currency_that_contradicts_its_column_is_refused(seeded: Engine) -> No
     for amount, currency, code in (
         ("NT$20000", "CNY", "currency_conflict"),
         ("$700", None, "ambiguous_currency"),
+        (700, "BTC", "unknown_currency"),
+        (700, "USDT", "unknown_currency"),
+        (700, "XXX", "unknown_currency"),
         (700, None, "currency_missing"),
     ):
         row = item | {"amount": amount, "currency": currency}
@@ -212,6 +215,8 @@ def entity_bomb() -> bytes:
         (b'gpu,condition\n"open', "bad_csv"),
         (b"[1, 2", "not_json"),
         (b"[" * 100_000, "not_json"),
+        (b'[{"architecture": ' + b"[" * 900 + b"]" * 900 + b"}]", "json_too_deep"),
+        (b'[{"a": ' * 11 + b"1" + b"}]" * 11, "json_too_deep"),
         (",".join(["gpu", "condition"] + ["x"] * 300).encode(), "too_many_columns"),
         (b"gpu,amount,price\n", "column_twice"),
         (b"x" * 20_000_001, "file_too_large"),

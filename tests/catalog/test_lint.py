@@ -95,6 +95,49 @@ def test_a_sparse_figure_is_named_as_such() -> None:
     assert "looks like a sparse figure" in str(lint_cards(cards)[0])
 
 
+@pytest.mark.parametrize(
+    ("figures", "finding"),
+    [
+        # H100: 989 dense, 1979 sparse; L40S: 362 dense, fp8 733 dense and 1466 sparse (NVIDIA data sheets).
+        ({"fp16_tflops": 989.0, "bf16_tflops": 1979.0}, ("dense_ratio", "bf16_tflops")),
+        ({"fp16_tflops": 1979.0, "bf16_tflops": 989.0}, ("dense_ratio", "fp16_tflops")),
+        ({"bf16_tflops": 362.0, "fp8_tflops": 1466.0}, ("fp8_ratio", "fp8_tflops")),
+        ({"fp16_tflops": 362.0, "fp8_tflops": 1466.0}, ("fp8_ratio", "fp8_tflops")),
+    ],
+)
+@pytest.mark.parametrize("architecture", ["", "Something new"])
+def test_a_sparse_rate_beside_a_dense_one_is_found_whatever_the_architecture(
+    architecture: str, figures: dict[str, float], finding: tuple[str, str]
+) -> None:
+    assert found(architecture, {"memory_gib": 48.0} | figures) == [finding]
+    dense = {"fp16_tflops": 362.0, "bf16_tflops": 362.0, "fp8_tflops": 733.0}
+    assert found(architecture, {"memory_gib": 48.0} | dense) == []
+
+
+def test_a_bf16_rate_alone_is_held_against_fp32_and_fp8() -> None:
+    only = {name: value for name, value in L40S.items() if name != "fp16_tflops"}
+    assert found("Ada Lovelace", only | {"bf16_tflops": 362.0}) == []
+    assert ("dense_ratio", "bf16_tflops") in found("Ada Lovelace", only | {"bf16_tflops": 733.0})
+    assert found("Ada Lovelace", only | {"bf16_tflops": 362.0, "fp8_tflops": 1466.0}) == [
+        ("fp8_ratio", "fp8_tflops")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "half", "hint"),
+    [
+        ("bandwidth_gb_s", 2016.0, True, "a data rate counted twice"),
+        ("fp16_tflops", 330.3, True, "the rate with fp16 accumulate, or a sparse figure"),
+        ("int8_tops", 1321.2, True, "looks like a sparse figure"),
+        ("fp32_tflops", 165.2, True, ""),
+    ],
+)
+def test_what_a_doubled_figure_most_likely_is(figure: str, value: float, half: bool, hint: str) -> None:
+    cards = [LintCard("card", "Ada Lovelace", half, 1, ADA | {figure: value})]
+    said = next(f.text for f in lint_cards(cards) if f.figure == figure)
+    assert said.endswith(hint) if hint else "looks like" not in said
+
+
 def test_two_gpus_on_a_board_each_see_their_half() -> None:
     figures = {"memory_gib": 128.0, "driver_total_gib": 128.0, "usable_gib": 63.9}
     assert found("CDNA 2", figures, boards=2) == []

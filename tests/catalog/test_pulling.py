@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import date
 from pathlib import Path
+from urllib.error import URLError
 
 import gpuhunt
 import pytest
 from gpuhunt._internal import storage
+from gpuhunt._internal.catalog import OFFLINE_PROVIDERS
 from sqlalchemy import Engine
 
 from app.catalog.changes import Author
@@ -122,6 +125,20 @@ def test_a_cloud_that_is_not_known_is_named(shipped: Engine, folder: Path) -> No
     found = run(shipped, gpuhunt_providers(["nobody", "aws"], folder))
     assert "Unknown provider" in found["nobody"].error
     assert found["aws"].report is not None and found["aws"].report.ok
+
+
+def test_clouds_that_cannot_be_reached_are_named_without_a_trace(
+    shipped: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise URLError("no way out")
+
+    monkeypatch.setattr(gpuhunt.Catalog, "_load_provider", refuse)
+    found = run(shipped, gpuhunt_providers())
+    assert len(found) == len(OFFLINE_PROVIDERS) and all(o.report is None for o in found.values())
+    assert found["aws"].error == "its offers cannot be downloaded (no way out)"
+    assert caplog.records == []
+    assert logging.getLogger("gpuhunt").propagate
 
 
 def test_rates_join_the_months_that_are_there(shipped: Engine) -> None:

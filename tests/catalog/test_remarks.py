@@ -76,6 +76,7 @@ def rejected_in_china(snapshot: Snapshot, day: date) -> set[str]:
         GpuTable.from_gpus(snapshot.gpus),
         Filters(regions=("CN",)),
         np.zeros(len(snapshot.gpus), dtype=bool),
+        np.zeros(len(snapshot.gpus), dtype=bool),
         "fp32",
         "pytorch",
         snapshot.framework_support,

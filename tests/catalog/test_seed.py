@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,14 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from app.catalog import tables
+from app.catalog.changes import Author
 from app.catalog.db import create_engine_from_url, session, sqlite_path, upgrade
+from app.catalog.exporting import export_catalog, import_catalog
 from app.catalog.faults import MAX_FAULTS, SeedFault
+from app.catalog.importing import ImportOptions, import_items
 from app.catalog.seed import load_seed
 from app.catalog.seed_read import read_seed
+from app.catalog.snapshot_load import load_snapshot
 from app.catalog.versions import CATALOG_ROWS, table_of
 from tests.catalog.samples import sample_seed, write_seed
 
@@ -272,3 +277,30 @@ def test_a_failure_of_the_database_in_mid_load_leaves_it_empty(engine: Engine, t
     with pytest.raises(Exception, match="no"):
         load_seed(engine, write_seed(tmp_path / "seed"))
     assert set(counts(engine).values()) == {0}
+
+
+def test_seeding_after_an_export_was_imported_changes_nothing(seeded: Engine, tmp_path: Path) -> None:
+    """The import logs every figure as added; that makes none of them the team's own."""
+    made = export_catalog(seeded, tmp_path / "all.zip")
+    other = create_engine_from_url(f"sqlite:///{tmp_path / 'other.db'}")
+    upgrade(other)
+    assert import_catalog(other, made.path, Author("tester")).version == made.version
+    for _ in range(2):
+        report = load_seed(other, tmp_path / "seed")
+        assert (report.inserted, report.updated, report.retired) == (0, 0, 0)
+        assert report.version == made.version
+    assert load_snapshot(other).gpu("rtx4090").memory_gib == 24
+    other.dispose()
+
+
+def test_a_correction_survives_an_export_and_the_seed(seeded: Engine, tmp_path: Path) -> None:
+    item = {"gpu": "rtx4090", "figure": "tdp_w", "value": 460, "basis": "measured", "source": "A meter"}
+    item |= {"as_of": "2026-11-30"}
+    assert import_items(seeded, "figures", [item], Author("tester"), ImportOptions(date(2026, 11, 30))).stored
+    made = export_catalog(seeded, tmp_path / "all.zip")
+    other = create_engine_from_url(f"sqlite:///{tmp_path / 'other.db'}")
+    upgrade(other)
+    import_catalog(other, made.path, Author("tester"))
+    assert load_seed(other, tmp_path / "seed").version == made.version
+    assert load_snapshot(other).gpu("rtx4090").tdp_w == 460
+    other.dispose()

@@ -97,6 +97,16 @@ def test_names_are_never_guessed(snapshot: Snapshot, name: str) -> None:
     assert [(e.pointer, e.code) for e in caught.value.errors] == [("/gpu", "unknown_gpu")]
 
 
+@pytest.mark.parametrize(("name", "close"), [("rtx-4090", ["rtx4090"]), ("qqq", []), ("9", [])])
+def test_close_names_are_offered_and_never_taken(snapshot: Snapshot, name: str, close: list[str]) -> None:
+    with pytest.raises(InputFault) as caught:
+        snapshot.resolve_gpu(name)
+    error = caught.value.errors[0]
+    assert error.code == "unknown_gpu"
+    hint = error.params.get("hint")
+    assert (hint.params["candidates"] if hint else []) == close
+
+
 def test_an_ambiguous_name_is_refused_with_the_candidates(snapshot: Snapshot) -> None:
     with pytest.raises(InputFault) as caught:
         snapshot.resolve_gpu("geforce")
@@ -119,11 +129,10 @@ def test_an_unknown_model(snapshot: Snapshot) -> None:
     assert caught.value.errors[0].code == "unknown_model"
 
 
-def test_benchmarks_by_model_and_card(snapshot: Snapshot) -> None:
-    assert [b.value for b in snapshot.benchmarks_for_model("llama-3.1-8b")] == [12.5]
+def test_benchmarks_of_a_card(snapshot: Snapshot) -> None:
     assert [b.value for b in snapshot.benchmarks_of_gpu("rtx4090")] == [950.0]
     assert len(snapshot.benchmarks) == 2
-    assert snapshot.benchmarks_for_model("none") == ()
+    assert snapshot.benchmarks_of_gpu("none") == ()
 
 
 def test_the_rest_of_the_data(snapshot: Snapshot) -> None:
@@ -197,7 +206,7 @@ def test_a_warm_store_costs_one_query(seeded: Engine) -> None:
         again.price_choices(DAY)
         again.price_coverage(DAY)
         again.resolve_gpu("RTX 4090")
-        again.benchmarks_for_model("llama-3.1-8b")
+        again.benchmarks_of_gpu("rtx4090")
     assert again is first
     # The version is asked of the driver itself.
     assert sent == []

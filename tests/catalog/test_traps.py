@@ -29,6 +29,7 @@ Beside them: u40, measurements that no card can reach, and a rate that must not 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date
@@ -45,8 +46,10 @@ from app.catalog.db import create_engine_from_url, sqlite_path, upgrade
 from app.catalog.importing import ImportOptions, ImportReport, import_items
 from app.catalog.lint_catalog import lint_database
 from app.catalog.seed import load_seed
+from app.catalog.seed_spec import BASES, FIGURE_UNITS
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot
+from app.catalog.tables import ModelRow
 from app.catalog.versions import CATALOG_ROWS, table_of
 from app.core.faults import InputFault
 from app.core.question import CONDITIONS, PriceRules
@@ -208,7 +211,7 @@ def test_every_figure_has_source_date_unit_and_basis(shipped: Engine) -> None:
                 counted[table.name] += 1
                 where = (table.name, row["id"])
                 source = sources[row["source_id"]]
-                assert source.title and source.kind and source.read_on, where
+                assert source.title and source.publisher and source.kind and source.read_on, where
                 assert row[DATES[table.name]] or source.read_on, where
                 assert has_unit_and_basis(table.name, row), where
     assert set(counted) == set(DATES)
@@ -218,13 +221,12 @@ def test_every_figure_has_source_date_unit_and_basis(shipped: Engine) -> None:
 
 def has_unit_and_basis(table: str, row: Any) -> bool:
     """What a row of a table must say of the kind of its figure."""
-    if table in ("gpu_figure", "gpu_fact") and not (
-        row["basis"] and (row["basis"] != "derived" or row["formula"])
+    if table in ("gpu_figure", "gpu_fact", "model") and not (
+        row["basis"] in BASES and (row["basis"] != "derived" or row["formula"])
     ):
         return False
     if table == "gpu_figure":
-        counts = ("_gen", "_lanes", "_count", "_cores", "_instances")
-        return bool(row["unit"]) or row["figure"].endswith(counts)
+        return bool(row["unit"]) and row["unit"] == FIGURE_UNITS[row["figure"]]
     if table == "price":
         return bool(row["currency"] and row["per"] and row["condition"] and row["channel_kind"])
     if table == "rental":
@@ -235,7 +237,26 @@ def has_unit_and_basis(table: str, row: Any) -> bool:
         return bool(row["unit"] and row["gpu_count"] and row["task"])
     if table == "availability":
         return bool(row["text"] and row["text_zh"] and row["status"])
-    return bool(row["basis"]) if table == "model" else True
+    return True
+
+
+def test_the_formula_of_derived_parameters_gives_them(shipped: Engine) -> None:
+    """Those written in the dimensions of the model are worked out; the others name what they start from."""
+    table = table_of(ModelRow)
+    with shipped.connect() as connection:
+        rows = connection.execute(table.select().where(table.c.basis == "derived")).mappings().all()
+    worked = 0
+    for row in rows:
+        if not row["formula"].startswith("embedding_parameters"):
+            assert row["family"] == "vision" and any(c.isdigit() for c in row["formula"])
+            continue
+        terms = row["formula"]
+        for name in sorted(row["architecture"], key=len, reverse=True):
+            terms = re.sub(rf"\b{name}\b", str(row["architecture"][name]), terms)
+        assert re.fullmatch(r"[0-9 ()*+^]+", terms), terms
+        assert eval(terms.replace("^", "**")) == row["parameters"], row["id"]
+        worked += 1
+    assert worked == 13
 
 
 @pytest.mark.parametrize("slip", [500.0, 55.0])

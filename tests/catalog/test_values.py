@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from app.catalog.imports.values import (
+    CURRENCIES,
     CellFault,
     Money,
     count_of,
+    currency_of,
     date_of,
     days_of,
     fraction_of,
@@ -106,6 +108,14 @@ def test_dates_that_are_refused(cell: Any, code: str) -> None:
     with pytest.raises(CellFault) as refused:
         date_of(cell)
     assert refused.value.code == code
+
+
+def test_currencies_are_those_of_iso_4217() -> None:
+    for text in ("cny", "人民币", "¥", "USD", "NT$", "hkd", "€", "GBP", "jpy", "KRW"):
+        assert currency_of(text) in CURRENCIES
+    for text in ("BTC", "USDT", "XXX", "dollars", "RM"):
+        with pytest.raises(CellFault, match="unknown_currency"):
+            currency_of(text)
 
 
 def test_shares_durations_and_counts() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.catalog.names import normalise_name
 from app.catalog.observations import CHANNEL_KINDS, TAXES
-from app.catalog.seed_spec import FIGURE_UNITS, SEED_FILES, SeedFile
+from app.catalog.seed_spec import BENCHMARK_TASKS, FIGURE_UNITS, SEED_FILES, SeedFile
 from app.core.question import CONDITIONS
 
 Reader = Literal[
@@ -174,6 +174,9 @@ PERIOD_WORDS = {
     "yearly": "year",
 }
 PERIODS = ("hour", "day", "month", "year")
+ADAPTERS = ("lora", "qlora")
+"""Tasks of the contract that are kept as fine-tuning, the adapter named beside the model."""
+TASK_WORDS = {"推理": "inference", "训练": "training", "微调": "finetune", "fine-tuning": "finetune"}
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     "condition": CONDITIONS,
     "tax": TAXES,
@@ -181,6 +184,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "channel_kind": CHANNEL_KINDS,
     "invoice": INVOICES,
     "period": PERIODS,
+    "task": (*BENCHMARK_TASKS, *ADAPTERS),
 }
 """Words that the reader `word` gives, by field."""
 
@@ -398,7 +402,16 @@ BENCHMARKS = ImportKind(
         _C("model_id", "model", "模型", "model", example="llama-3.1-8b", note="a preset; empty for another"),
         _C("model_as_written", "model_as_written", "模型原文", other=("模型名称",)),
         _C("model_parameters", "model_parameters", "参数量", "count"),
-        _C("task", "task", "任务", required=True, example="inference", note="training, inference, finetune"),
+        _C(
+            "task",
+            "task",
+            "任务",
+            "word",
+            required=True,
+            words=TASK_WORDS,
+            example="inference",
+            note="training, inference, finetune, lora, qlora",
+        ),
         _C("phase", "phase", "阶段", example="decode"),
         _C("precision", "precision", "精度", example="bf16"),
         _C("precision_as_written", "precision_as_written", "精度原文", template=False),
@@ -416,7 +429,13 @@ BENCHMARKS = ImportKind(
         _DATE,
         *_SOURCE,
         _C("flag", "flag", "不用于预测的原因", template=False),
-        _C("own", "own", "自测", "boolean", note="yes: measured by your own team"),
+        _C(
+            "own",
+            "own",
+            "自测",
+            "boolean",
+            note="measured by your own team; empty: yes unless a public source is named",
+        ),
         _NOTE,
         _C("supersedes", "supersedes", "更正", template=False),
         _CONFIRM,
@@ -448,6 +467,7 @@ MODELS = ImportKind(
         _C("architecture", "architecture", "结构", "json", note="further dimensions as a JSON object"),
         _C("published_source_id", "published_source_id", "公布来源", template=False),
         _C("basis", "basis", "依据", example="exact"),
+        _C("formula", "formula", "公式", note="of derived parameters"),
         _C("as_of", "as_of", "日期", "date", required=True, other=("date",), example="2026-11-30"),
         *_SOURCE,
         _C("check_note", "check_note", "核对", template=False),

@@ -8,9 +8,10 @@ from typing import Any
 
 from app.catalog import tables
 from app.catalog.imports.columns import DIMENSIONS, KINDS, ImportKind
+from app.catalog.imports.measured import OWN_SOURCE, UNITS, complete
 from app.catalog.imports.references import References
-from app.catalog.imports.rows import Parsed, Row
-from app.catalog.imports.values import DOLLAR, CellFault, Money
+from app.catalog.imports.rows import Parsed, Row, check_cell
+from app.catalog.imports.values import DOLLAR, CellFault, Money, shown
 from app.catalog.seed_read import natural_id
 from app.catalog.seed_spec import FIGURE_UNITS, SeedFile
 
@@ -49,11 +50,16 @@ class Completer:
         """
         return _MAKERS[self.kind.name](self, parsed)
 
+    def stated_source(self, given: Row) -> tuple[str, str]:
+        """Source and address of a row, else of the whole import."""
+        found = given.get("source", ""), given.get("source_url", "")
+        return found if any(found) else (self.source, self.source_url)
+
     def take_source(self, given: Row) -> str:
         """Id of the source of a row; taken out of the values."""
-        text, url = given.pop("source", ""), given.pop("source_url", "")
-        if not text and not url:
-            text, url = self.source, self.source_url
+        text, url = self.stated_source(given)
+        given.pop("source", None)
+        given.pop("source_url", None)
         try:
             return self.references.source(text, url, self.kind.source_kind, self.today.isoformat())
         except CellFault as fault:
@@ -177,8 +183,24 @@ def _gpu(maker: Completer, parsed: Parsed) -> Rows:
             "formula": formula,
             "note": note,
         }
-        rows.append(finish(spec, figure))
+        rows.append(_checked_figure(spec, figure))
     return {tables.GpuRow: [card], tables.GpuFigureRow: rows}
+
+
+def _checked_figure(spec: SeedFile, figure: Row) -> Row:
+    """A figure by the rules of its own table; a fault of its value stands under the name of the figure."""
+    name = "value"
+    try:
+        for name in ("value", "basis", "as_of"):
+            check_cell(spec.columns[name], figure[name])
+        return finish(spec, figure)
+    except CellFault as fault:
+        params = {"value": shown(figure[name])} | fault.params
+        raise Incomplete(figure["figure"] if name == "value" else name, fault.code, **params) from fault
+    except Incomplete as fault:
+        if fault.name != "value":
+            raise
+        raise Incomplete(figure["figure"], fault.code, **fault.params) from fault
 
 
 def _benchmark(maker: Completer, parsed: Parsed) -> Rows:
@@ -190,10 +212,14 @@ def _benchmark(maker: Completer, parsed: Parsed) -> Rows:
     if not written:
         cell = parsed.record.cells["model_id"]
         given["model_as_written"] = str(cell[1]).strip()
-    units = maker.references.benchmark_units
-    if units and given["unit"] not in units:
+    units = {*maker.references.benchmark_units, *UNITS}
+    if given["unit"] not in units:
         raise Incomplete("unit", "unknown_value", value=given["unit"], allowed=sorted(units))
-    own = given.pop("own", False)
+    source, url = maker.stated_source(given)
+    given, parsed.notes = complete(given, source, url, maker.references)
+    own = given.pop("own")
+    if own and not source and not url:
+        given["source"] = OWN_SOURCE
     given["source_id"] = maker.take_source(given)
     return {tables.BenchmarkRow: [finish(_spec(maker.kind), given) | {"own": own}]}
 

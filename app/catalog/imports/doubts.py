@@ -6,7 +6,7 @@ one slip in a good file nor a whole file in the wrong unit gets through.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from statistics import median
@@ -24,9 +24,12 @@ from app.catalog.observations import LAUNCH, PER_CARD, UNDATED
 from app.catalog.prices import HISTORY_DAYS, SANITY_FACTOR, SANITY_MIN_HISTORY, SERVER_RATIO
 from app.catalog.rates import HOME
 from app.catalog.versions import table_of
+from app.core.quotes import rough_ratio
 
 Row = dict[str, Any]
 RATE_CHANGE = 0.20
+FIGURE_FACTOR = 1.5
+"""A value this many times the one in force, or less than its share, is more often a slip than news."""
 REGION_OF_TAIWAN = "TW"
 
 
@@ -67,7 +70,7 @@ def doubts_of(connection: Connection, kind: str, rows: Sequence[Rows]) -> dict[i
     if kind == "rates":
         return _rates(connection, [r[tables.ExchangeRateRow][0] for r in rows])
     if kind in ("gpus", "figures"):
-        return _cards(connection, rows)
+        return _cards(connection, rows, kind)
     if kind == "benchmarks":
         measured = measurement_doubts(connection, [r[tables.BenchmarkRow][0] for r in rows])
         return {at: Doubt(*said) for at, said in measured.items()}
@@ -117,7 +120,7 @@ def _doubt_of_price(row: Row, others: int, usual: float) -> Doubt | None:
     if others < 1 or usual <= 0:
         return None
     ratio = row["amount"] / usual
-    params = {"ratio": round(ratio, 2), "usual": round(usual, 2)}
+    params = {"ratio": rough_ratio(ratio), "usual": round(usual, 2)}
     if SERVER_RATIO[0] <= ratio <= SERVER_RATIO[1] and row["per"] == PER_CARD:
         return Doubt("amount", "likely_server_price", params)
     if others >= SANITY_MIN_HISTORY and not 1 / SANITY_FACTOR <= ratio <= SANITY_FACTOR:
@@ -154,7 +157,7 @@ def _rentals(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
             count, usual = history.usual(day)
             ratio = row["per_gpu_hour"] / usual if usual else 1.0
             if count >= SANITY_MIN_HISTORY and not 1 / RENT_FACTOR <= ratio <= RENT_FACTOR:
-                params = {"ratio": round(ratio, 2), "usual": round(usual, 3)}
+                params = {"ratio": rough_ratio(ratio), "usual": round(usual, 3)}
                 found[at] = Doubt("per_gpu_hour", "far_from_history", params)
     return found
 
@@ -182,20 +185,25 @@ def _rates(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
         day = day_of(row["observed_on"])
         _, usual = min(series, key=lambda point: abs(point[0] - day))
         if abs(row["rate"] / usual - 1) > RATE_CHANGE:
-            params = {"ratio": round(row["rate"] / usual, 3), "usual": usual}
+            params = {"ratio": rough_ratio(row["rate"] / usual), "usual": usual}
             found[at] = Doubt("rate", "far_from_history", params)
     return found
 
 
-def _cards(connection: Connection, rows: Sequence[Rows]) -> dict[int, Doubt]:
-    """What the lint rules say of the cards as they would be, beyond what they say of them now."""
+def _cards(connection: Connection, rows: Sequence[Rows], kind: str) -> dict[int, Doubt]:
+    """What the lint rules say of the cards as they would be, beyond what they say of them now.
+
+    The doubt names a column of the file: that of the figure, if the row has one, else what the row has.
+    """
     figures = table_of(tables.GpuFigureRow)
     touched = {f["gpu_id"] for r in rows for f in r.get(tables.GpuFigureRow, ())}
     facts: dict[str, Row] = {
         r.id: dict(r._mapping) for r in connection.execute(select(table_of(tables.GpuRow))) if r.id in touched
     }
     now: dict[str, dict[str, float]] = {}
+    known: set[str] = set()
     for r in _of_cards(connection, figures, sorted(touched)):
+        known.add(r.id)
         if r.chosen:
             now.setdefault(r.gpu_id, {})[r.figure] = r.value
     then = {gpu_id: dict(now.get(gpu_id, {})) for gpu_id in touched}
@@ -215,8 +223,27 @@ def _cards(connection: Connection, rows: Sequence[Rows]) -> dict[int, Doubt]:
         if str(finding) not in before and finding.gpu_id in first:
             at = where.get((finding.gpu_id, finding.figure), first[finding.gpu_id])
             params = {"rule": finding.rule, "figure": finding.figure, "said": finding.text}
-            found.setdefault(at, Doubt(finding.figure, "lint", params))
+            written = [figure["figure"] for figure in rows[at].get(tables.GpuFigureRow, ())]
+            named = finding.figure if finding.figure in written else written[0]
+            found.setdefault(at, Doubt("value" if kind == "figures" else named, "lint", params))
+    for at, name, doubt in _moved(rows, now, known):
+        found.setdefault(at, Doubt("value" if kind == "figures" else name, *doubt))
     return found
+
+
+def _moved(
+    rows: Sequence[Rows], now: Mapping[str, Mapping[str, float]], known: Container[str]
+) -> Iterator[tuple[int, str, tuple[str, Mapping[str, Any]]]]:
+    """Values to be in force that are far from those in force: position of the row, figure, what to say."""
+    for at, made in enumerate(rows):
+        for figure in made.get(tables.GpuFigureRow, ()):
+            present = now.get(figure["gpu_id"], {}).get(figure["figure"], 0.0)
+            if figure["id"] in known or not figure.get("chosen", True) or present <= 0:
+                continue
+            ratio = figure["value"] / present
+            if not 1 / FIGURE_FACTOR <= ratio <= FIGURE_FACTOR:
+                params = {"ratio": rough_ratio(ratio), "present": present}
+                yield at, figure["figure"], ("far_from_present", params)
 
 
 def _lint(

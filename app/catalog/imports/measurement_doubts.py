@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from app.catalog import tables
 from app.catalog.versions import table_of
+from app.core.quotes import rough_ratio
 
 Row = Mapping[str, Any]
 Said = tuple[str, str, dict[str, Any]]
@@ -95,7 +96,7 @@ def _far_from(row: Row, others: Sequence[float]) -> Said | None:
     if low / NEIGHBOUR_FACTOR <= value <= high * NEIGHBOUR_FACTOR:
         return None
     usual = low if value < low else high
-    return "value", "far_from_history", {"ratio": round(value / usual, 3), "usual": round(usual, 2)}
+    return "value", "far_from_history", {"ratio": rough_ratio(value / usual), "usual": round(usual, 2)}
 
 
 def _series(row: Row) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
+from urllib.parse import urlsplit
 
 from sqlalchemy import Connection, select
 
@@ -40,6 +41,7 @@ class References:
     new_sources: dict[str, dict[str, Any]] = field(default_factory=dict)
     memory_gib: Mapping[str, float] = field(default_factory=dict)
     """Of the cards, where whoever asks has read it."""
+    model_families: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, connection: Connection) -> References:
@@ -56,7 +58,7 @@ class References:
             )
         )
         cards = connection.execute(select(gpu.c.id, gpu.c.name)).all()
-        presets = connection.execute(select(model.c.id, model.c.name, model.c.hf_repo)).all()
+        presets = connection.execute(select(model.c.id, model.c.name, model.c.hf_repo, model.c.family)).all()
         aliases = [
             Alias(r.kind, r.name, r.target_id, tuple(c for c in r.candidates.split("|") if c))
             for r in connection.execute(select(alias))
@@ -85,6 +87,7 @@ class References:
             {normalise_name(r.title): r.id for r in rows},
             {normalise_name(r.channel): r.channel_kind for r in channels if r.channel_kind != "launch"},
             frozenset(connection.execute(select(benchmark.c.unit).distinct()).scalars()),
+            model_families={r.id: r.family for r in presets},
         )
 
     def gpu(self, text: str) -> str:
@@ -116,7 +119,10 @@ class References:
         if not url and normalise_name(title) in self.by_title:
             return self.by_title[normalise_name(title)]
         new_id = "own-" + hashlib.sha256(f"{title}\x1f{url}".encode()).hexdigest()[:12]
-        row = {"id": new_id, "url": url, "title": title, "kind": kind, "read_on": read_on}
+        # Who is named without an address, a shop or a colleague, is the publisher too.
+        publisher = urlsplit(url).hostname or "" if url else title
+        row = {"id": new_id, "url": url, "title": title, "publisher": publisher}
+        row |= {"kind": kind, "read_on": read_on}
         self.new_sources[new_id] = row
         self.sources[new_id] = {"url": url, "title": title}
         if url:

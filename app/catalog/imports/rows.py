@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from app.catalog.dates import effective_date
 from app.catalog.imports import values
 from app.catalog.imports.columns import ALLOWED, ImportColumn, ImportKind
-from app.catalog.imports.faults import MAX_KEPT, RowFault
+from app.catalog.imports.faults import MAX_KEPT, ImportRefused, RowFault
+from app.catalog.imports.files import refuse_deep
 from app.catalog.imports.headers import Header, HeaderCell
 from app.catalog.imports.references import References
 from app.catalog.imports.values import CellFault, Money, is_empty, shown
 from app.catalog.names import normalise_name, normalise_region
 from app.catalog.seed_spec import Column
+from app.core.estimates import Message
 
 Row = dict[str, Any]
 
@@ -37,6 +39,8 @@ class Parsed:
     record: Record
     values: Row
     confirmed: bool = False
+    notes: list[Message] = field(default_factory=list)
+    """What was taken for granted."""
 
     @property
     def line(self) -> int:
@@ -236,6 +240,10 @@ def _json_object(value: Any) -> dict[str, Any]:
             raise CellFault("not_json") from error
     if not isinstance(value, dict):
         raise CellFault("not_an_object")
+    try:
+        refuse_deep(value)
+    except ImportRefused as refused:
+        raise CellFault(refused.code, **refused.params) from refused
     return value
 
 

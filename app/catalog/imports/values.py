@@ -64,6 +64,12 @@ CURRENCY_WORDS: Mapping[str, str] = {
     "yuan": "CNY",
     "dollar": "USD",
 }
+CURRENCIES = frozenset(
+    "AED ARS AUD BDT BGN BHD BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR ISK JPY KRW KWD"
+    " KZT LKR MAD MOP MXN MYR NGN NOK NZD OMR PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD"
+    " VND ZAR".split()
+)
+"""ISO 4217 codes of the currencies in which hardware is sold; whatever else is written is a slip."""
 _DATE = re.compile(r"([0-9]{4})(?:[-/.年]([0-9]{1,2})(?:[-/.月]([0-9]{1,2})日?|月?)|年)?")
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _DAY_FIRST = re.compile(r"[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2})")
@@ -185,7 +191,7 @@ def currency_of(value: object) -> str:
     """ISO code of a currency in any usual spelling."""
     text = _normal(text_of(value))
     code = CURRENCY_WORDS.get(text, text.upper())
-    if not re.fullmatch(r"[A-Z]{3}", code):
+    if code not in CURRENCIES:
         raise CellFault("unknown_currency")
     return code
 
@@ -207,9 +213,7 @@ def date_of(value: object, *, whole_day: bool = False) -> str:
     text = _normal(unguard(str(value).strip())).replace(" ", "")
     if isinstance(value, float) and value.is_integer():
         text = str(int(value))
-    text = re.sub(
-        r"(?<=[0-9])t[0-9:.]+(z|[+-][0-9:]+)?$|(?<=[0-9日])[0-9]{2}:[0-9]{2}(:[0-9]{2})?$", "", text
-    )
+    text = _CLOCK.sub("", text)
     if _DAY_FIRST.fullmatch(text):
         raise CellFault("ambiguous_date")
     if re.fullmatch(r"[0-9]{5}(\.[0-9]+)?", text):
