@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
+from itertools import combinations
 from typing import Any
 
 from app.core.estimates import Message
@@ -28,6 +29,10 @@ _TIERS: tuple[tuple[float, str], ...] = (
     (79.2, "80"),
     (141.0, "96-141"),
 )
+_SAME_METHOD = frozenset(
+    ("flash_attention", "chunked_logits", "mixed_precision", "gradient_checkpointing", "optimizer_8bit")
+)
+"""Changes after which the same thing is trained or served."""
 _MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0e9, 405.0e9)
 
 Change = tuple[str, Mapping[str, Any], Workload, Parallelism, float | None]
@@ -300,6 +305,35 @@ def _without_idle(
         if judge(estimate(_changed(work, rest), plan), usable, work.used_gib)[0] != "does_not_fit":
             needed = rest
     return needed
+
+
+def fewest_changes(work: Workload, usable: float) -> tuple[tuple[str, ...], float] | None:
+    """The fewest, then cheapest changes that keep method and result and make one card large enough.
+
+    Parameters
+    ----------
+    work: resolved.
+    usable: what one card holds, GiB.
+
+    Returns
+    -------
+    Codes of the changes and the expected need after them, GiB; None where all together are not enough.
+    """
+    alone, plan = replace(work, parallelism=None), Parallelism()
+    changes = {code: change for code, change, *_ in _changes(alone, plan, 1) if code in _SAME_METHOD}
+
+    def need(codes: Iterable[str]) -> float:
+        together = {name: value for code in codes for name, value in changes[code].items()}
+        return float(estimate(_changed(alone, together), plan).per_gpu_gib.expected)
+
+    if not changes or need(changes) > usable:
+        return None
+    for size in range(1, len(changes) + 1):
+        for codes in combinations(changes, size):
+            found = need(codes)
+            if found <= usable:
+                return codes, found
+    return None
 
 
 def vram_tier(expected_gib: float) -> Message:

@@ -9,11 +9,12 @@ import numpy as np
 
 from app.core.cost import UNIT_NAMES, Costs, ownership, work_hours
 from app.core.faults import InputFault
-from app.core.filters import STAGES, CardFilter
+from app.core.filters import STAGES
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
 from app.core.grid import Best
 from app.core.kept import Kept
+from app.core.latency import too_late
 from app.core.objectives import objective_score
 from app.core.pricing import PriceGrid
 from app.core.question import ShortlistQuestion
@@ -48,18 +49,17 @@ class Candidates:
 
 def evaluate(
     question: ShortlistQuestion,
-    table: GpuTable,
+    card_power_w: Floats,
     best: Best,
     prices: PriceGrid,
-    cards: CardFilter,
     speed_unit: str,
 ) -> Candidates:
     """Cost, score and stage of every option.
 
     Parameters
     ----------
-    question: everything asked. table: the cards. best: plan of each card and count. prices: of each option.
-    cards: filters of cards alone. speed_unit: of the speeds in `best`.
+    question: everything asked. card_power_w: of one card each. best: plan of each card and count. prices: of
+    each option. speed_unit: of the speeds in `best`.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def evaluate(
     economics = question.economics
     work = question.workload
     counts = np.asarray(best.counts, dtype=np.float64)
-    power = power_w(table)[:, np.newaxis] * counts
+    power = card_power_w[:, np.newaxis] * counts
     speed = best.speed[..., np.newaxis]
     hours: Floats | None = None
     busy: Floats | None = None
@@ -100,7 +100,7 @@ def evaluate(
             question.objective, costs.total_cny, costs.purchase_cny, sustained, speed, power[..., np.newaxis]
         )
     score = np.broadcast_to(score, prices.purchase_cny.shape)
-    stage = _stages(question, best, prices, costs, cards, power, hours)
+    stage = _stages(question, best, prices, costs, power, hours)
     return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage)
 
 
@@ -131,7 +131,6 @@ def _stages(
     best: Best,
     prices: PriceGrid,
     costs: Costs,
-    cards: CardFilter,
     power: Floats,
     hours: Floats | None,
 ) -> Index:
@@ -144,6 +143,9 @@ def _stages(
 
     if hours is not None:
         stop("deadline", ~(hours <= hours_limit(question)))
+    late = too_late(best.token_ms, question.workload.latency_limit_ms)
+    if late is not None:
+        stop("deadline", late[..., np.newaxis])
     if question.budget is not None:
         if question.budget.currency != "CNY":
             raise InputFault.at("/budget/currency", "budget_not_converted", value=question.budget.currency)
@@ -158,7 +160,6 @@ def _stages(
         stop("count", (np.asarray(best.counts) > filters.max_count)[np.newaxis, :, np.newaxis])
     # A card of unknown rate or bandwidth has no speed: it is no candidate under any objective.
     stop("precision", ~np.isfinite(best.speed)[..., np.newaxis])
-    stage[cards.stages[:, 0]] = cards.stages[:, 1, np.newaxis, np.newaxis]
     return stage
 
 
@@ -193,14 +194,26 @@ def nearest(stages: Index, margins: Floats, outlay: Floats) -> tuple[Index, Inde
     misses least, elsewhere the cheapest, then the smallest count.
     """
     if not len(stages):
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+        none = np.zeros(0, dtype=np.intp)
+        return none, none
     furthest = np.max(stages, axis=(1, 2), keepdims=True)
     missing = np.where(np.isnan(margins), 1e9, -margins)[..., np.newaxis]
-    price = np.where(np.isnan(outlay), 1e18, outlay)
-    away = np.where(furthest == STAGES.index("memory"), missing, price)
-    away = np.where(stages == furthest, away, np.inf)
-    flat = np.argmin(away.reshape(len(stages), -1), axis=1)
-    counts, conditions = np.unravel_index(flat, stages.shape[1:])
+    away = np.where(furthest == STAGES.index("memory"), missing, _known(outlay))
+    return _least(np.where(stages == furthest, away, np.inf))
+
+
+def cheapest(outlay: Floats) -> tuple[Index, Index]:
+    """As `nearest` for cards that their filters reject at every count and condition alike."""
+    return _least(_known(outlay))
+
+
+def _known(outlay: Floats) -> Floats:
+    return np.where(np.isnan(outlay), 1e18, outlay)
+
+
+def _least(away: Floats) -> tuple[Index, Index]:
+    flat = np.argmin(away.reshape(len(away), -1), axis=1)
+    counts, conditions = np.unravel_index(flat, away.shape[1:])
     return np.asarray(counts, dtype=np.intp), np.asarray(conditions, dtype=np.intp)
 
 

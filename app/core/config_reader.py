@@ -181,8 +181,20 @@ def _text_part(outer: Config) -> tuple[Config, list[str]]:
     return outer, ["vision_tower_not_counted"] if outer.has("vision_config", "visual") else []
 
 
+_LIMIT_OF_KEY = {
+    "num_hidden_layers": "layers",
+    "hidden_size": "hidden_size",
+    "num_attention_heads": "attention_heads",
+    "vocab_size": "vocab_size",
+}
+
+
 def _generic(config: Config, kind: str) -> dict[str, Any]:
     needed = ("num_hidden_layers", "hidden_size", "num_attention_heads", "vocab_size")
+    for name in (*needed, "intermediate_size"):
+        # A dimension out of range is the clearer fault than a type that nobody knows.
+        if config.has(name):
+            config.integer(name, limit=_LIMIT_OF_KEY.get(name, ""))
     missing = [n for n in needed if not config.has(n)]
     if not config.has("intermediate_size", "moe_intermediate_size"):
         missing.append("intermediate_size")

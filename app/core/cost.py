@@ -196,17 +196,3 @@ def break_even_month(
     """
     saving = rental_monthly_cny - owned_monthly_cny
     return purchase_cny / saving if saving > 0 else None
-
-
-def break_even_utilisation(
-    economics: Economics, purchase_cny: float, host_cny: float, power_w: float, rental_per_hour_cny: float
-) -> float | None:
-    """Utilisation above which owning costs less per useful hour than renting; None when even full use "
-    "does not."""
-    hours = economics.months * economics.hours_per_month
-    fixed = purchase_cny * (1.0 - economics.residual) + host_cny
-    running = float(energy_cny(power_w, 1.0, economics.electricity_cny_per_kwh, economics.pue))
-    if rental_per_hour_cny <= running:
-        return None
-    share = fixed / (hours * (rental_per_hour_cny - running))
-    return share if share <= 1.0 else None

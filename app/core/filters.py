@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from app.core.estimates import Message
 from app.core.gpu import Gpu
-from app.core.gpu_table import Flags, GpuTable, Index
+from app.core.gpu_table import Flags, GpuTable
 from app.core.kept import Kept
 from app.core.question import Filters
 from app.core.support import FrameworkRelease, engine_runs, stacks, without_engine
@@ -66,18 +65,13 @@ class CardFilter:
     flags: Mapping[int, tuple[Message, ...]]
     """Reservations of cards that pass."""
 
-    @cached_property
-    def stages(self) -> Index:
-        """(rejected, 2) row, and index into STAGES."""
-        pairs = [(row, STAGES.index(name)) for row, (name, _) in self.stage.items()]
-        return np.array(pairs, dtype=np.intp).reshape(-1, 2)
-
 
 def filter_cards(
     gpus: Sequence[Gpu],
     table: GpuTable,
     filters: Filters,
     blocked: Flags,
+    unrated: Flags,
     precision: str,
     engine: str,
     releases: Sequence[FrameworkRelease],
@@ -89,6 +83,7 @@ def filter_cards(
     ----------
     gpus, table: the cards in one order. filters: what is asked.
     blocked: cards that cannot run the precision asked for, of which `precision` is the name.
+    unrated: those of them whose rate or bandwidth nobody knows.
     engine: of the workload; a card that no release of it supports is no candidate.
     releases: framework tables. availability: statements by region.
 
@@ -99,8 +94,10 @@ def filter_cards(
     # No figure of the question enters but through `blocked`: kept for the next question of the same filters.
     return _found.get(
         (table, gpus, releases, availability),
-        (replace(filters, conditions=(), gpus=()), precision, engine, blocked.tobytes()),
-        lambda: _filter_cards(gpus, table, filters, blocked, precision, engine, releases, availability),
+        (replace(filters, conditions=(), gpus=()), precision, engine, blocked.tobytes(), unrated.tobytes()),
+        lambda: _filter_cards(
+            gpus, table, filters, blocked, unrated, precision, engine, releases, availability
+        ),
     )
 
 
@@ -112,6 +109,7 @@ def _filter_cards(
     table: GpuTable,
     filters: Filters,
     blocked: Flags,
+    unrated: Flags,
     precision: str,
     engine: str,
     releases: Sequence[FrameworkRelease],
@@ -119,8 +117,7 @@ def _filter_cards(
 ) -> CardFilter:
     alone = _filter_alone(gpus, table, filters, precision, engine, releases, availability)
     stage = dict(alone.stage)
-    unrated = np.isnan(table.rate("fp32_tflops")) & np.isnan(table.rate("fp16_tflops"))
-    unknown = (unrated | np.isnan(table.bandwidth_gb_s)).tolist()
+    unknown = unrated.tolist()
     for row in np.flatnonzero(blocked).tolist():
         if row not in stage:
             code = "rejected_rate_unknown" if unknown[row] else "rejected_precision"

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from app.core.gpu import RATE_FIGURES, Gpu
 from app.core.kept import Kept
-from app.core.precision import FORMATS, PrecisionFormat
+from app.core.precision import PrecisionFormat
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -99,14 +99,18 @@ class GpuTable:
             card_class=classes,
             usable_gib=_floats([g.usable_gib for g in gpus]),
             memory_gib=_floats([g.memory_gib for g in gpus]),
-            bandwidth_gb_s=_floats([g.bandwidth_gb_s for g in gpus]),
+            bandwidth_gb_s=_floats([_unknown_unless_positive(g.bandwidth_gb_s) for g in gpus]),
             tdp_w=_floats([g.tdp_w for g in gpus]),
             link_gb_s=_floats([_link(g) for g in gpus]),
             link_cards=_floats([_link_cards(g) for g in gpus]),
             pcie_gb_s=_floats([_pcie(g) * (1.0 if _peer_access(g) else 0.5) for g in gpus]),
             copy_gb_s=_floats([_pcie(g) for g in gpus]),
             rates=np.array(
-                [[_none_is_nan(g.rate_tflops(f)) for g in gpus] for f in RATE_FIGURES], dtype=np.float64
+                [
+                    [_none_is_nan(_unknown_unless_positive(g.rate_tflops(f))) for g in gpus]
+                    for f in RATE_FIGURES
+                ],
+                dtype=np.float64,
             ),
             nvlink=np.array(["nvlink" in g.link.lower() and bool(g.link_gb_s) for g in gpus], dtype=bool),
             ecc=np.array([has_ecc(g) for g in gpus], dtype=bool),
@@ -148,6 +152,10 @@ class ComputeRate:
     """The card has no rate of this format: the 16-bit (or vector) rate counts, flagged."""
     lacks_type: Flags
     """The card cannot compute in this 16-bit type at all (bf16 before Ampere)."""
+
+    def take(self, rows: Index) -> ComputeRate:
+        """The same for some of the cards."""
+        return ComputeRate(self.tflops[rows], self.fallback[rows], self.lacks_type[rows])
 
 
 def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
@@ -195,12 +203,6 @@ def _compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
         return ComputeRate(_first(own, fp32), np.isnan(own), no)
     # Blackwell workstation cards and newer list fp4; a card with fp8 only runs fp4 weights at 16 bit.
     return ComputeRate(_first(own, bf16), np.isnan(own), no)
-
-
-def rate_of_card(gpu: Gpu, precision: str) -> float | None:
-    """The same rule for one card; None where no rate is known."""
-    value = float(_compute_rate(GpuTable.from_gpus([gpu]), FORMATS[precision]).tflops[0])
-    return None if np.isnan(value) else value
 
 
 def link_over_pcie(gpu: Gpu) -> float | None:
@@ -287,6 +289,11 @@ def _capability(gpu: Gpu) -> float | None:
 
 def _none_is_nan(value: float | None) -> float:
     return float("nan") if value is None else float(value)
+
+
+def _unknown_unless_positive(value: float | None) -> float | None:
+    """No card has a rate or a bandwidth of 0: such a figure is a slip, and divides by zero."""
+    return value if value is not None and value > 0 else None
 
 
 def _floats(values: Sequence[float | None]) -> Floats:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import ComputeRate, Flags, Floats, GpuTable, Index, compute_rate
+from app.core.latency import kept_first
 from app.core.memory.estimator import Draft, draft
 from app.core.plan import CARDS_PER_HOST, legal_plans
 from app.core.speed import SpeedGrid, speed_grid
@@ -18,6 +19,8 @@ from app.core.workload import Parallelism, Workload
 
 VERDICTS: tuple[Verdict, ...] = ("does_not_fit", "tight", "fits")
 """By level: 2 fits, 1 tight, 0 does not fit."""
+KEEPS_LIMIT = 100.0
+"""Above all that levels and speed score."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Best:
     speed: Floats
     margin_gib: Floats
     flops_per_unit: Floats
+    token_ms: Floats | None = None
+    """Of one output token, (cards, counts); None where no limit is asked of it."""
 
 
 def build_grid(
@@ -72,23 +77,27 @@ def build_grid(
     counts: Sequence[int],
     benchmarks: Sequence[Benchmark] = (),
     max_cards_per_host: int = CARDS_PER_HOST,
+    rows: Index | None = None,
 ) -> Grid:
-    """Evaluate memory once per plan, then fit and speed of every card under every plan.
+    """Evaluate memory once per plan, then fit and speed of cards under every plan.
 
     Parameters
     ----------
     work: a resolved workload. table, gpus: the cards in one order. counts: numbers of cards to try.
-    benchmarks: measurements. max_cards_per_host: size of a host.
+    benchmarks: measurements. max_cards_per_host: size of a host. rows: of the cards that are asked about; all
+    by default.
 
     Returns
     -------
-    The grid; plans in the order of the counts.
+    The grid of those cards; plans in the order of the counts.
     """
     plans = tuple(p for n in counts for p in legal_plans(work, n, max_cards_per_host))
     drafts = tuple(draft(work, p) for p in plans)
     expected = np.array([d.expected_gib for d in drafts], dtype=np.float64)
     high = np.array([d.high_gib for d in drafts], dtype=np.float64)
-    room = (table.usable_gib - work.used_gib)[:, np.newaxis]
+    rate = compute_rate(table, work.format)
+    usable = table.usable_gib if rows is None else table.usable_gib[rows]
+    room = (usable - work.used_gib)[:, np.newaxis]
     margin = room - expected
     level = ((margin >= 0).astype(np.int8) + (high <= room)).astype(np.int8)
     return Grid(
@@ -96,10 +105,10 @@ def build_grid(
         cards=np.array([p.cards for p in plans], dtype=np.intp),
         drafts=drafts,
         expected_gib=expected,
-        speed=speed_grid(work, plans, table, gpus, benchmarks),
+        speed=speed_grid(work, plans, table, gpus, benchmarks, rows),
         level=level,
         margin_gib=margin,
-        rate=compute_rate(table, work.format),
+        rate=rate if rows is None else rate.take(rows),
     )
 
 
@@ -109,7 +118,8 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     Notes
     -----
     Under every objective the purchase of a card and count is the same for all its plans and the rest improves
-    with speed, so the best plan fits for sure rather than perhaps, then is fastest, then simplest.
+    with speed, so the best plan fits for sure rather than perhaps, then is fastest, then simplest. A limit on
+    the time per token comes before both; where none keeps it, the plan that misses it least.
     """
     speed = grid.speed.expected
     known = np.where(np.isfinite(speed), speed, 0.0)
@@ -118,6 +128,8 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     # A level apart, speed decides only among plans of one verdict; of equals the first, simplest plan is
     # taken. Where nothing fits, the plan that misses least.
     room = np.where(np.isnan(grid.margin_gib), -1e9, grid.margin_gib)
+    token_ms = grid.speed.token_ms
+    relative = kept_first(relative, token_ms, grid.speed.limit_ms, KEEPS_LIMIT)
     score = np.where(grid.level > 0, grid.level * 10.0 + relative, room * 1e-9)
     present, picks = [], []
     for count, columns in grid.columns(counts):
@@ -136,15 +148,20 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
         speed=np.asarray(taken(speed), dtype=np.float64),
         margin_gib=np.asarray(taken(grid.margin_gib), dtype=np.float64),
         flops_per_unit=np.asarray(taken(flops), dtype=np.float64),
+        token_ms=None if token_ms is None else np.asarray(taken(token_ms), dtype=np.float64),
     )
+
+
+def unrated(rate: ComputeRate, table: GpuTable) -> Flags:
+    """Cards whose rate of the format or whose bandwidth nobody knows."""
+    return np.asarray(np.isnan(rate.tflops) | np.isnan(table.bandwidth_gb_s), dtype=bool)
 
 
 def blocked_precision(work: Workload, rate: ComputeRate, table: GpuTable) -> Flags:
     """Cards that cannot run the number format asked for, or whose rate or bandwidth nobody knows.
 
-    Formats that only keep their weights narrow (nf4, mxfp4 …) compute in fp16 where bf16 is missing; a model
-    asked for in bf16 itself does not, since its numerics would have to be checked first.
+    Formats that only keep their weights narrow (nf4, mxfp4 …) compute in fp16 where bf16 is missing, in
+    training too; a model asked for in bf16 itself does not, since its numerics would have to be checked first.
     """
-    unknown = np.isnan(rate.tflops) | np.isnan(table.bandwidth_gb_s)
-    asked = work.trains or work.precision == "bf16"
-    return np.asarray((rate.lacks_type & asked) | unknown, dtype=bool)
+    lacking = np.zeros_like(rate.lacks_type) if work.format.weight_only else rate.lacks_type
+    return np.asarray(lacking | unrated(rate, table), dtype=bool)

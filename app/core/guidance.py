@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.advice import utilisation_warning, vram_tier
+from app.core.advice import fewest_changes, utilisation_warning, vram_tier
 from app.core.estimates import Message
 from app.core.question import Economics, SeedQuestions
 from app.core.workload import Workload
@@ -56,9 +56,14 @@ def guidance(
     if len(yes) >= YES_FOR_DATA_CENTRE:
         messages.append(Message("class_data_centre", {"yes": len(yes), "answers": yes}))
     elif does_not_fit:
-        messages.append(
-            Message("class_multi_gpu_or_data_centre", {"need_gib": one_card_gib, "card_gib": ONE_CARD_GIB})
-        )
+        need = {"need_gib": one_card_gib, "card_gib": ONE_CARD_GIB}
+        found_changes = fewest_changes(work, ONE_CARD_GIB * USABLE_SHARE - work.used_gib)
+        if found_changes is None:
+            messages.append(Message("class_multi_gpu_or_data_centre", need))
+        else:
+            codes, after_gib = found_changes
+            done = {"changes": [Message(f"remedy_{code}") for code in codes], "after_gib": after_gib}
+            messages.append(Message("class_single_card_after_changes", need | done))
     else:
         messages.append(Message("class_single_card", {"yes": len(yes), "need_gib": one_card_gib}))
     if found["tenants"]:

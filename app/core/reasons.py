@@ -7,7 +7,7 @@ from typing import Any
 
 from app.core.estimates import Message
 from app.core.gpu import Gpu, PriceChoice
-from app.core.options import Fit, Remedy
+from app.core.options import Fit, Rejected, Remedy
 from app.core.workload import Workload
 
 OBJECTIVE_PARAMETER = {
@@ -32,6 +32,8 @@ class Standing:
     speed: float
     speed_unit: str
     on_front: bool
+    margin_gib: float
+    power_w: float
 
 
 def option_label(count: int, name: str, condition: str) -> str:
@@ -50,7 +52,8 @@ def reasons(
 
     Returns
     -------
-    Messages `first_by_<objective>` or `behind_first_by_<objective>`, then `faster_than_first`,
+    Messages `first_by_<objective>` or `behind_first_by_<objective>`, among equal values
+    `first_of_equals_by_<what decides>` or `behind_equal_by_<what decides>`, then `faster_than_first`,
     `slower_than_first`, `on_pareto_front`.
     """
     named: dict[str, Any] = {OBJECTIVE_PARAMETER[objective]: abs(own.value), "speed_unit": own.speed_unit}
@@ -58,10 +61,18 @@ def reasons(
         if runner_up is None:
             return (Message(f"only_one_by_{objective}", named),)
         named |= {"next": runner_up.label, "lead_percent": _percent(runner_up.value, own.value)}
-        messages = [Message(f"first_by_{objective}", named)]
+        equal = _decided_by(own, runner_up)
+        if equal is None:
+            messages = [Message(f"first_by_{objective}", named)]
+        else:
+            messages = [Message(f"first_of_equals_by_{equal[0]}", named | equal[1])]
     else:
         named |= {"first": first.label, "behind_percent": _percent(own.value, first.value)}
-        messages = [Message(f"behind_first_by_{objective}", named)]
+        equal = _decided_by(own, first)
+        if equal is None:
+            messages = [Message(f"behind_first_by_{objective}", named)]
+        else:
+            messages = [Message(f"behind_equal_by_{equal[0]}", named | equal[1])]
         change = _percent(own.speed, first.speed)
         if objective != "speed" and abs(change) >= 1.0:
             code = "faster_than_first" if change > 0 else "slower_than_first"
@@ -74,6 +85,17 @@ def reasons(
             )
         )
     return tuple(messages)
+
+
+def _decided_by(own: Standing, other: Standing) -> tuple[str, dict[str, float]] | None:
+    """What orders two options of equal value, as in `candidates.order`; None where the values differ."""
+    if f"{own.value:.8e}" != f"{other.value:.8e}":
+        return None
+    if round(own.margin_gib, 6) != round(other.margin_gib, 6):
+        return "margin", {"own_margin_gib": own.margin_gib, "other_margin_gib": other.margin_gib}
+    if own.power_w != other.power_w:
+        return "power", {"own_power_w": own.power_w, "other_power_w": other.power_w}
+    return "name", {}
 
 
 def option_flags(
@@ -118,8 +140,16 @@ def option_flags(
     if lacks_type:
         flags.append(Message("runs_as_fp16", {"gpu": gpu.name, "precision": work.precision}))
     elif fallback:
-        flags.append(Message("precision_falls_back", {"gpu": gpu.name, "precision": work.precision}))
+        flags.append(fallback_note(gpu.name, work))
     return tuple(flags)
+
+
+def fallback_note(gpu: str, work: Workload) -> Message:
+    """What a card without a rate of the number format computes in."""
+    params = {"gpu": gpu, "precision": work.precision}
+    if work.compute_type == "tf32":
+        return Message("tf32_runs_as_fp32", params)
+    return Message("precision_falls_back", params)
 
 
 _MODULES = ("SXM", "OAM", "superchip", "socket", "mezzanine", "server board")
@@ -139,6 +169,24 @@ class _Param:
     """The value of a change that stands among the parameters of the rejection."""
 
     name: str
+
+
+def filtered(gpu: Gpu, count: int, code: str, message: Message, work: Workload, lacks_type: bool) -> Rejected:
+    """A card that a filter of the card alone rejects, whatever figures are asked for.
+
+    Parameters
+    ----------
+    count: at which it is named. code, message: of the filter. work: of which engine and precision count.
+    lacks_type: the card cannot compute in the 16-bit type asked for.
+    """
+    params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
+    if code == "framework" and message.code == "framework_lacks_capability":
+        params["engine"] = work.engine
+    if code == "os" and "needed" in message.params:
+        params["needed"] = message.params["needed"]
+    if code == "precision" and lacks_type:
+        params |= {"to": "fp16", "precision": work.precision}
+    return Rejected(gpu, count, code, message, remedy=simple_remedy(code, params))
 
 
 _CHANGES: dict[str, tuple[str, Any]] = {

@@ -31,25 +31,25 @@ def memory_remedies(
     """
     found: dict[int, Remedy] = {}
     for plan in sorted(set(plans.values())):
-        waiting = [row for row, own in plans.items() if own == plan]
+        # Cards of one size share the remedy, and with it what is written of it.
+        waiting: dict[float, list[int]] = {}
+        for row, own in plans.items():
+            if own == plan:
+                waiting.setdefault(float(usable_gib[row]), []).append(row)
         for code, fields, parts in _steps(work):
             if not waiting:
                 break
             memory = estimate(replace(work, **fields), grid.plans[plan])
-            helped = []
-            for row in waiting:
-                usable = float(usable_gib[row])
-                verdict, margin = judge(memory, usable, work.used_gib)
-                if verdict == "does_not_fit":
-                    continue
-                change = {f"workload.{name}": value for name, value in fields.items()}
-                params = {"cards": grid.plans[plan].cards, **fields}
-                if parts:
-                    params["changes"] = parts
-                fit = Fit(verdict, usable, margin)
-                found[row] = Remedy(code, Message(f"remedy_{code}", params), change, memory, fit)
-                helped.append(row)
-            waiting = [row for row in waiting if row not in helped]
+            judged = {usable: judge(memory, usable, work.used_gib) for usable in waiting}
+            change = {f"workload.{name}": value for name, value in fields.items()}
+            params = {"cards": grid.plans[plan].cards, **fields}
+            if parts:
+                params["changes"] = parts
+            message = Message(f"remedy_{code}", params)
+            for usable, (verdict, margin) in judged.items():
+                if verdict != "does_not_fit":
+                    remedy = Remedy(code, message, change, memory, Fit(verdict, usable, margin))
+                    found |= dict.fromkeys(waiting.pop(usable), remedy)
     return found
 
 

@@ -367,7 +367,7 @@ def _context_flip(ranking: Ranking, labels: list[str], cells: list[Cell]) -> Fli
     now = float(np.max(work.sequence_length))
     lengths = now * CONTEXT_STEPS
     row, n, _ = cells[0]
-    room = float(ranking.table.usable_gib[row]) - work.used_gib
+    room = float(ranking.usable_gib[row]) - work.used_gib
     plan = ranking.grid.plans[int(ranking.best.plan[row, n])]
     longer = replace(work, sequence_length=lengths)
     need = np.broadcast_to(estimate_memory(longer, plan).per_gpu_gib.expected, lengths.shape)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from app.core.candidates import Candidates, evaluate, hours_limit, name_order, nearest, order
+from app.core import latency
+from app.core.candidates import (
+    Candidates,
+    cheapest,
+    evaluate,
+    hours_limit,
+    name_order,
+    nearest,
+    order,
+    power_w,
+)
 from app.core.cost import UNIT_NAMES
 from app.core.estimates import Assumption, Message
 from app.core.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
 from app.core.gpu import Benchmark, Gpu
-from app.core.gpu_table import Floats, GpuTable, Index
-from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid
+from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
+from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
 from app.core.guidance import guidance
 from app.core.kept import Kept
+from app.core.latency import too_late
 from app.core.memory import estimate as estimate_memory
 from app.core.memory.estimator import reserved_on
 from app.core.options import Cost, Fit, Metrics, Option, Rejected, Remedy, Robustness, Shortlist
@@ -24,8 +36,8 @@ from app.core.plan import counts_to_try
 from app.core.pricing import PriceGrid, Prices, price_grid
 from app.core.question import ShortlistQuestion
 from app.core.reasons import (
-    LASTING_CODES,
     Standing,
+    filtered,
     option_flags,
     option_label,
     reasons,
@@ -45,16 +57,29 @@ Cell = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
+class Asked:
+    """The cards asked about, and what their filters say of them by row."""
+
+    gpus: Sequence[Gpu]
+    prices: PriceGrid
+    filter: CardFilter
+    lacks_type: Flags
+    """As in `ComputeRate`."""
+
+
+@dataclass(frozen=True)
 class Ranking:
     """All arrays of one answer, before options are written out."""
 
     question: ShortlistQuestion
+    asked: Asked
+    rows: Index
+    """Of the cards asked about, those that no filter of the card alone rejects; the arrays are of them."""
     gpus: Sequence[Gpu]
-    table: GpuTable
+    usable_gib: Floats
     grid: Grid
     best: Best
     prices: PriceGrid
-    cards: CardFilter
     candidates: Candidates
     availability: Available
     notes: tuple[Assumption, ...]
@@ -121,26 +146,47 @@ def evaluate_grid(
     """Everything that is computed for all cards, in arrays."""
     work, notes = resolve(question.workload)
     question = replace(question, workload=work)
+    counts = counts_to_try(work, question.counts)
+    chosen = np.arange(len(gpus))
+    asked_gpus, asked_table = gpus, table
     if question.filters.gpus:
         wanted = set(question.filters.gpus)
-        rows = [i for i, g in enumerate(gpus) if g.id in wanted]
-    else:
-        rows = list(range(len(gpus)))
-    counts = counts_to_try(work, question.counts)
-    host = question.filters.max_cards_per_host
-    grid = build_grid(work, table, gpus, counts, benchmarks, host)
-    if len(rows) != len(gpus):
-        # Measurements of all cards inform the speed; only the wanted ones are candidates.
-        grid, table, gpus = _only(grid, table, gpus, rows)
-    blocked = blocked_precision(work, grid.rate, table)
+        chosen = np.array([i for i, g in enumerate(gpus) if g.id in wanted], dtype=np.intp)
+        asked_gpus, asked_table = [gpus[i] for i in chosen.tolist()], table.take(chosen)
+    rate = compute_rate(table, work.format).take(chosen)
+    blocked = blocked_precision(work, rate, asked_table)
     cards = filter_cards(
-        gpus, table, question.filters, blocked, work.precision, work.engine, support, availability
+        asked_gpus,
+        asked_table,
+        question.filters,
+        blocked,
+        unrated(rate, asked_table),
+        work.precision,
+        work.engine,
+        support,
+        availability,
     )
+    rows = np.array([i for i in range(len(asked_gpus)) if i not in cards.stage], dtype=np.intp)
+    host = question.filters.max_cards_per_host
+    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows])
     best = best_plans(grid, counts)
-    priced = _priced(question, gpus, best.counts, prices, server_prices)
-    candidates = evaluate(question, table, best, priced, cards, grid.speed.terms.unit)
-    found = order(candidates, best, name_order(gpus))
-    return Ranking(question, gpus, table, grid, best, priced, cards, candidates, availability, notes, found)
+    priced = _priced(question, asked_gpus, best.counts, prices, server_prices)
+    offers = priced.take(rows)
+    candidates = evaluate(question, power_w(asked_table)[rows], best, offers, grid.speed.terms.unit)
+    return Ranking(
+        question=question,
+        asked=Asked(asked_gpus, priced, cards, rate.lacks_type),
+        rows=rows,
+        gpus=[asked_gpus[i] for i in rows.tolist()],
+        usable_gib=asked_table.usable_gib[rows],
+        grid=grid,
+        best=best,
+        prices=offers,
+        candidates=candidates,
+        availability=availability,
+        notes=notes,
+        order=order(candidates, best, name_order(asked_gpus)[rows]),
+    )
 
 
 _price_grids: Kept[PriceGrid] = Kept(KEPT_PRICE_GRIDS)
@@ -172,9 +218,9 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     on_front = front(total, speed)
     pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
     rivals = ranking.cells(ranking.order[: max(RIVALS, len(shown))])
-    ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in rivals])
-    firm = robustness(ranking, rivals, len(shown), seed)
     cells = rivals[: len(shown)]
+    ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in cells])
+    firm = robustness(ranking, rivals, len(shown), seed)
     costs = _costs(ranking, shown)
     standings = [
         _standing(ranking, cell, i + 1, costs[i].total_cny, i + 1 in pareto) for i, cell in enumerate(cells)
@@ -201,23 +247,6 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     )
 
 
-def _only(
-    grid: Grid, table: GpuTable, gpus: Sequence[Gpu], rows: list[int]
-) -> tuple[Grid, GpuTable, Sequence[Gpu]]:
-    index = np.asarray(rows, dtype=np.intp)
-    narrowed = grid.speed.only(index)
-    rate = replace(
-        grid.rate,
-        tflops=grid.rate.tflops[index],
-        fallback=grid.rate.fallback[index],
-        lacks_type=grid.rate.lacks_type[index],
-    )
-    small = replace(
-        grid, speed=narrowed, level=grid.level[index], margin_gib=grid.margin_gib[index], rate=rate
-    )
-    return small, table.take(index), [gpus[i] for i in rows]
-
-
 def _option(
     ranking: Ranking, cell: Cell, place: int, cost: Cost, why: tuple[Message, ...], firm: Robustness
 ) -> Option:
@@ -229,7 +258,7 @@ def _option(
     price = ranking.prices.choice(row, n, k)
     fit = Fit(
         verdict=VERDICTS[int(best.level[row, n])],
-        usable_gib=float(ranking.table.usable_gib[row]),
+        usable_gib=float(ranking.usable_gib[row]),
         margin_gib=float(best.margin_gib[row, n]),
     )
     rate = grid.rate
@@ -252,7 +281,7 @@ def _option(
         cost=cost,
         metrics=_metrics(ranking, row, n, k),
         reasons=why,
-        flags=(*ranking.cards.flags.get(row, ()), *flags),
+        flags=(*ranking.asked.filter.flags.get(int(ranking.rows[row]), ()), *flags),
         robustness=firm,
     )
 
@@ -325,48 +354,75 @@ def _standing(ranking: Ranking, cell: Cell, place: int, total_cny: float, on_fro
         speed=float(ranking.best.speed[row, n]),
         speed_unit=ranking.grid.speed.terms.unit,
         on_front=on_front,
+        margin_gib=float(ranking.best.margin_gib[row, n]),
+        power_w=float(ranking.candidates.power_w[row, n]),
     )
 
 
 def _rejections(ranking: Ranking) -> list[Rejected]:
     """One entry for each card without any option, by name."""
-    candidates, best, gpus = ranking.candidates, ranking.best, ranking.gpus
-    passes = candidates.passes
-    rows = np.flatnonzero(~passes.any(axis=(1, 2)))
-    shape = candidates.score.shape
-    outlay = np.broadcast_to(candidates.costs.purchase_cny + candidates.costs.host_cny, shape)
-    counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], outlay[rows])
-    by_name = np.argsort(name_order(gpus)[rows], kind="stable")
-    rows, counts, conditions = rows[by_name], counts[by_name], conditions[by_name]
-    cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
-    codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
-    outlays = outlay[rows, counts, conditions].tolist()
-    remedies = memory_remedies(
-        ranking.question.workload,
-        ranking.grid,
-        {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
-        ranking.table.usable_gib,
-    )
-    return [
-        _rejection(ranking, cell, code, amount, remedies.get(cell[0]))
-        for cell, code, amount in zip(cells, codes, outlays, strict=True)
-    ]
+    found = [*_filtered(ranking), *_stopped(ranking)]
+    return sorted(found, key=lambda rejected: (rejected.gpu.name, rejected.gpu.id))
 
 
 _lasting: Kept[Rejected] = Kept(KEPT_REJECTIONS)
 
 
-def _rejection(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
-    """As `_rejected`; one and the same object for as long as the filters of the card say the same."""
-    said = ranking.cards.stage.get(cell[0])
-    if code not in LASTING_CODES or (said is None and code != "unpriced"):
-        return _rejected(ranking, cell, code, outlay, remedy)
-    work = ranking.question.workload
-    return _lasting.get(
-        (ranking.gpus[cell[0]], None if said is None else said[1]),
-        (ranking.best.counts[cell[1]], code, work.engine, work.precision),
-        lambda: _rejected(ranking, cell, code, outlay, remedy),
+def _filtered(ranking: Ranking) -> Iterator[Rejected]:
+    """Cards that a filter of the card alone rejects; the same object as long as the filter says the same."""
+    asked, work = ranking.asked, ranking.question.workload
+    rows = list(asked.filter.stage)
+    if not rows:
+        return
+    counts, _ = cheapest((asked.prices.purchase_cny + asked.prices.host_cny)[rows])
+    for row, n in zip(rows, counts.tolist(), strict=True):
+        gpu, (code, message) = asked.gpus[row], asked.filter.stage[row]
+        count = ranking.best.counts[n]
+        lacks_type = bool(asked.lacks_type[row])
+        yield _lasting.get(
+            (gpu, message),
+            (count, code, work.engine, work.precision),
+            partial(filtered, gpu, count, code, message, work, lacks_type),
+        )
+
+
+def _stopped(ranking: Ranking) -> Iterator[Rejected]:
+    """Cards of which every option stops somewhere, each at its nearest option."""
+    candidates, best = ranking.candidates, ranking.best
+    rows = np.flatnonzero(~candidates.passes.any(axis=(1, 2)))
+    outlay = (ranking.prices.purchase_cny + ranking.prices.host_cny)[rows]
+    late = too_late(best.token_ms, ranking.question.workload.latency_limit_ms)
+    away = outlay
+    if late is not None and best.token_ms is not None:
+        # A limit that nobody keeps is nearest where it is missed least, not where it is cheapest.
+        away = np.where(late[rows][..., np.newaxis], best.token_ms[rows][..., np.newaxis], outlay)
+    counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], away)
+    cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
+    codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
+    outlays = outlay[np.arange(len(rows)), counts, conditions].tolist()
+    remedies = memory_remedies(
+        ranking.question.workload,
+        ranking.grid,
+        {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
+        ranking.usable_gib,
     )
+    for cell, code, amount in zip(cells, codes, outlays, strict=True):
+        write = partial(_rejected, ranking, cell, code, amount, remedies.get(cell[0]))
+        if code == "unpriced":
+            # No figure of the question enters.
+            gpu, count = ranking.gpus[cell[0]], best.counts[cell[1]]
+            yield _lasting.get((gpu,), (count, code), write)
+        else:
+            yield write()
+
+
+def _late(ranking: Ranking, row: int, n: int) -> tuple[float, float] | None:
+    """Least milliseconds per token and the limit, where they miss it."""
+    token_ms, limit_ms = ranking.best.token_ms, ranking.question.workload.latency_limit_ms
+    late = too_late(token_ms, limit_ms)
+    if late is None or token_ms is None or limit_ms is None or not late[row, n]:
+        return None
+    return float(token_ms[row, n]), limit_ms
 
 
 def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
@@ -376,15 +432,8 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
     params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
     shortfall = None
     message = None
-    if row in ranking.cards.stage:
-        message = ranking.cards.stage[row][1]
-        if code == "framework" and message.code == "framework_lacks_capability":
-            params["engine"] = question.workload.engine
-        if code == "os" and "needed" in message.params:
-            params["needed"] = message.params["needed"]
-        if code == "precision" and ranking.grid.rate.lacks_type[row]:
-            params |= {"to": "fp16", "precision": question.workload.precision}
-    elif code == "precision":
+    late = _late(ranking, row, n) if code == "deadline" else None
+    if code == "precision":
         message = Message(
             "rejected_rate_unknown", {"gpu": gpu.name, "precision": question.workload.precision}
         )
@@ -397,7 +446,7 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
             need = float(ranking.grid.expected_gib[int(ranking.best.plan[row, n])])
             params |= {
                 "need_gib": need,
-                "usable_gib": float(ranking.table.usable_gib[row]),
+                "usable_gib": float(ranking.usable_gib[row]),
                 "shortfall_gib": shortfall,
             }
     elif code == "budget" and question.budget is not None:
@@ -411,6 +460,8 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
             "power_w": float(ranking.candidates.power_w[row, n]),
             "limit_w": question.filters.max_power_w,
         }
+    elif late is not None:
+        message, remedy = latency.rejected(gpu.name, count, *late)
     elif code == "deadline" and ranking.candidates.hours is not None:
         params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
         params["deadline_hours"] = hours_limit(question)

@@ -65,9 +65,8 @@ class Rule:
     """Other classes of `gpu_table.CARD_CLASSES`."""
 
 
-# vLLM, SGLang, TensorRT-LLM: installation pages read 2026-11-30. llama.cpp has CUDA, HIP, SYCL, CANN and
-# Vulkan
-# back ends. Paddle and MindSpore name Ascend first; MindSpore's CUDA packages ended with 2.5.
+# vLLM, SGLang, TensorRT-LLM: installation pages read 2026-11-30. llama.cpp has back ends for CUDA, HIP, SYCL,
+# CANN and Vulkan. Paddle and MindSpore name Ascend first; MindSpore's CUDA packages ended with 2.5.
 _PYTORCH = Rule(6.0, ("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"))
 RULES: Mapping[str, Rule] = {
     "vllm": Rule(7.0, ("cdna", "rdna", "intel", "gaudi", "ascend")),
@@ -185,7 +184,12 @@ CLEAR: Stack = (None, ())
 """Nothing refuses the card, and there is no reservation."""
 
 
-ENGINE_NOTES = ("framework_no_release_compiled", "framework_needs_older_release", "rocm_in_part_on_windows")
+ENGINE_NOTES = (
+    "framework_no_release_compiled",
+    "framework_needs_older_release",
+    "framework_capability_unknown",
+    "rocm_in_part_on_windows",
+)
 """Reservations that are said of a workload's engine although nobody named it as a framework."""
 
 
@@ -244,7 +248,7 @@ def without_engine(table: GpuTable, engine: str, precision: str = "") -> Flags:
     least = (
         np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(engine, precision))
     )
-    capable = np.nan_to_num(table.capability, nan=0.0) >= least
+    capable = np.nan_to_num(table.capability, nan=least if np.isfinite(least) else 0.0) >= least
     runs_there = np.where(table.is_nvidia, capable, np.isin(table.card_class, wanted))
     return np.asarray(~runs_there, dtype=bool)
 
@@ -260,6 +264,8 @@ def _on_release(gpu: Gpu, release: FrameworkRelease, os: str, driver: str) -> Su
         said = Message("driver_too_old", {**params, "driver": driver, "needed": needed.split(" ")[0]})
         return Support(False, said, "os")
     capability = gpu.compute_capability.replace(".", "")
+    if not capability:
+        return Support(True, Message("framework_capability_unknown", params))
     state = str(release.support.get(f"sm_{capability}", "")).lower()
     if state.startswith(RUNS):
         return Support(True)
@@ -290,8 +296,12 @@ def _by_rule(gpu: Gpu, name: str, version: str, table: Sequence[FrameworkRelease
     if rule is None:
         return Support(False, Message("framework_unknown", params))
     if gpu.vendor.upper() == "NVIDIA":
-        capability = float(gpu.compute_capability or 0.0)
-        if rule.nvidia_from is None or capability < rule.nvidia_from:
+        if rule.nvidia_from is None:
+            return Support(False, Message("framework_not_on_vendor", params))
+        if not gpu.compute_capability:
+            # What is not known refuses nothing; the reader is told what to look up.
+            return Support(True, Message("framework_capability_unknown", params))
+        if float(gpu.compute_capability) < rule.nvidia_from:
             return Support(
                 False, Message("framework_lacks_capability", {**params, "capability": gpu.compute_capability})
             )

@@ -120,6 +120,8 @@ def _nested(depth: int) -> dict[str, Any]:
         (CONFIGS["gpt-oss-20b"][0] | {"layer_types": 5}, "not_a_list"),
         (CONFIGS["qwen3-8b"][0] | {"vocab_size": None}, "required"),
         ({}, "unknown_model_type"),
+        # Of a type that nobody knows, too, a dimension out of range is named first.
+        ({"architectures": ["LlamaForCausalLM"], "hidden_size": -1}, "out_of_range"),
         ([], "not_an_object"),
     ],
 )

@@ -7,7 +7,6 @@ import pytest
 
 from app.core.cost import (
     break_even_month,
-    break_even_utilisation,
     energy_cny,
     ownership,
     work_hours,
@@ -85,12 +84,3 @@ def test_buying_pays_back_without_counting_depreciation_twice():
     # 120,000 yuan against 12,000 a month of rent and 2,000 a month to run: twelve months.
     assert break_even_month(120_000, 2_000, 12_000) == pytest.approx(12.0)
     assert break_even_month(120_000, 12_000, 12_000) is None
-
-
-def test_utilisation_from_which_owning_is_cheaper():
-    economics = Economics(months=36, hours_per_month=730, residual=0.2, pue=1.4, electricity_cny_per_kwh=0.8)
-    share = break_even_utilisation(economics, 16_000, 9_000, 450, 2.0)
-    assert share is not None
-    owned = 16_000 * 0.8 + 9_000 + 0.45 * 1.4 * 0.8 * 36 * 730 * share
-    assert owned == pytest.approx(2.0 * 36 * 730 * share)
-    assert break_even_utilisation(economics, 16_000, 9_000, 450, 0.5) is None

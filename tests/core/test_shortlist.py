@@ -9,6 +9,7 @@ import pytest
 
 from app.core.faults import InputFault
 from app.core.gpu_table import GpuTable
+from app.core.memory import estimate as estimate_memory
 from app.core.options import REJECTION_CODES
 from app.core.pareto import front
 from app.core.question import (
@@ -21,6 +22,7 @@ from app.core.question import (
     ShortlistQuestion,
     Work,
 )
+from app.core.reasons import Standing, reasons
 from app.core.shortlist import rank
 from app.core.workload import Parallelism, Workload
 from tests.core.cards import (
@@ -99,7 +101,12 @@ def test_options_come_in_the_order_of_the_objective(objective):
     assert values == sorted(values)
     assert [o.rank for o in answer.options] == list(range(1, len(values) + 1))
     assert answer.options[0].reasons[0].code == f"first_by_{objective}"
-    assert all(o.reasons[0].code == f"behind_first_by_{objective}" for o in answer.options[1:])
+    first = answer.options[0]
+    for option in answer.options[1:]:
+        # Level options say what decides between them, not that one costs 0 % more.
+        code = option.reasons[0].code
+        level = value(option) == pytest.approx(value(first), rel=1e-9)
+        assert code.startswith("behind_equal_by_") if level else code == f"behind_first_by_{objective}"
 
 
 def test_one_option_per_card_count_and_condition():
@@ -274,8 +281,13 @@ def test_mixed_precision_without_tensor_cores_runs_without_a_speed_up(gpu_id, ca
     assert flag.params["capability"] == capability
 
 
-def test_a_card_of_unknown_bandwidth_is_no_option():
-    blind = tuple(replace(g, bandwidth_gb_s=None) if g.id == "rtx4090" else g for g in GPUS)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    "figures", [{"bandwidth_gb_s": None}, {"bandwidth_gb_s": 0.0}, {"rates": {"fp16_tflops": 0.0}}]
+)
+def test_a_card_of_unknown_bandwidth_or_rate_is_no_option(figures):
+    # A stored 0 is no figure either: nothing is divided by it.
+    blind = tuple(replace(g, **figures) if g.id == "rtx4090" else g for g in GPUS)
     table = GpuTable.from_gpus(blind)
     result = rank(ShortlistQuestion(CHAT, limit=100), table, blind, ALL_PRICES, {})
     assert "rtx4090" not in ids(result)
@@ -349,6 +361,39 @@ def test_the_four_questions(model, answers, code):
     assert code in {m.code for m in answer.advice}
 
 
+def test_changes_that_fit_a_card_come_before_more_cards():
+    work = Workload(LLAMA_8B, task="qlora", precision="nf4", batch_size=4, sequence_length=2048)
+    advice = {m.code: m.params for m in ask(work).advice}
+    found = advice["class_single_card_after_changes"]
+    assert found["need_gib"] > found["card_gib"] > found["after_gib"]
+    assert "remedy_gradient_checkpointing" in [change.code for change in found["changes"]]
+    changed = replace(work, gradient_checkpointing=True)
+    if len(found["changes"]) == 2:
+        changed = replace(changed, logits="chunked")
+    need = float(estimate_memory(changed, Parallelism()).per_gpu_gib.expected)
+    assert found["after_gib"] == pytest.approx(need)
+    assert "class_multi_gpu_or_data_centre" not in advice
+    # Done already, it is no advice; and where none is enough the old advice stays.
+    done = ask(replace(work, gradient_checkpointing=True, logits="chunked"))
+    assert "class_single_card" in {m.code for m in done.advice}
+    whole = ask(Workload(LLAMA_70B, sequence_length=512))
+    assert "class_multi_gpu_or_data_centre" in {m.code for m in whole.advice}
+
+
+@pytest.mark.parametrize(
+    ("margin", "power", "by"), [(20.0, 300.0, "margin"), (21.0, 350.0, "power"), (21.0, 300.0, "name")]
+)
+def test_level_options_say_what_decides(margin, power, by):
+    first = Standing(1, "1 × A (new)", 120_000.0, 130_000.0, 10.0, "tokens/s", False, 21.0, 300.0)
+    second = replace(first, rank=2, label="1 × B (new)", margin_gib=margin, power_w=power)
+    (why,) = reasons("purchase", first, first, second)
+    assert (why.code, why.params["next"]) == (f"first_of_equals_by_{by}", second.label)
+    (why,) = reasons("purchase", second, first, second)
+    assert (why.code, why.params["first"]) == (f"behind_equal_by_{by}", first.label)
+    dearer = replace(second, value=120_001.0)
+    assert reasons("purchase", dearer, first, dearer)[0].code == "behind_first_by_purchase"
+
+
 def test_advice_on_memory_utilisation_and_service_level():
     answer = ask(RESNET, economics=Economics(utilisation=0.25), questions=SeedQuestions(strict_sla=True))
     advice = {m.code: m for m in answer.advice}
@@ -418,3 +463,35 @@ def test_budget_in_another_currency_is_not_guessed():
 def test_defaults_that_were_used_are_listed():
     fields = {a.field for a in ask(Workload(LLAMA_8B)).assumptions}
     assert {"engine", "sequence_length", "output_length", "kv_precision"} <= fields
+
+
+def test_cards_of_one_size_share_the_remedy_and_others_have_their_own():
+    twin = replace(BY_ID["rtx4090"], id="twin", name="Twin of the 4090")
+    gpus = [*GPUS, twin]
+    question = ShortlistQuestion(Workload(LLAMA_13B, batch_size=2, sequence_length=2048), counts=(1,))
+    found = rejected(rank(question, GpuTable.from_gpus(gpus), gpus, ALL_PRICES))
+    assert found["twin"].code == found["rtx4090"].code == "memory"
+    assert found["twin"].remedy is found["rtx4090"].remedy
+    assert found["twin"].shortfall_gib == found["rtx4090"].shortfall_gib > 0
+    smaller = found["rtx3060-12gb"].remedy
+    assert smaller.fit.usable_gib < found["twin"].remedy.fit.usable_gib == pytest.approx(twin.usable_gib)
+    assert smaller.memory.per_gpu_gib.high <= smaller.fit.usable_gib or smaller.fit.verdict == "tight"
+
+
+def test_cards_that_a_filter_rejects_leave_the_figures_of_the_others_as_they_are():
+    everybody = {(o.gpu.id, o.count): o for o in ask(CHAT).options}
+    answer = ask(CHAT, filters=Filters(needs=("nvlink",)))
+    assert {r.code for r in answer.rejected} > {"feature"}
+    assert len(answer.options) + 1 < len(everybody)
+    for option in answer.options:
+        other = everybody[option.gpu.id, option.count]
+        assert option.speed == other.speed
+        assert option.price is other.price
+        assert option.cost == other.cost
+
+
+def test_a_filter_that_nobody_passes_names_every_card_once():
+    answer = ask(CHAT, filters=Filters(vendors=("Nobody",)))
+    assert answer.options == ()
+    assert [r.gpu.id for r in answer.rejected] == [g.id for g in sorted(GPUS, key=lambda g: (g.name, g.id))]
+    assert {r.code for r in answer.rejected} == {"vendor"}

@@ -55,7 +55,7 @@ MI50 = card("mi50", vendor="AMD", architecture="GCN 5.1 (Vega 20)", name="Radeon
         (ASCEND, "pytorch", (True, "framework_vendor_build")),
         (ASCEND, "tensorflow==2.13", (False, "framework_not_on_vendor")),
         (ASCEND, "mindspore", (True, "framework_vendor_build")),
-        (BY_ID["rtx4090"], "mindspore", (False, "framework_lacks_capability")),
+        (BY_ID["rtx4090"], "mindspore", (False, "framework_not_on_vendor")),
     ],
 )
 def test_verdicts(gpu, wanted, expected):
@@ -189,6 +189,19 @@ def test_a_card_without_a_recorded_driver_is_not_refused_but_marked():
     assert refused is None
     assert "driver_of_card_unknown" in [m.code for m in notes]
     assert stack(MI300X, "pytorch", (), TABLE, "linux", "450.80") == (None, ())
+
+
+@pytest.mark.parametrize("engine", ["pytorch", "vllm", "tensorrt-llm", "llama.cpp", "transformers"])
+def test_an_unknown_compute_capability_refuses_nothing_and_is_said(engine: str) -> None:
+    new = replace(RTX_5090, compute_capability="")
+    refused, notes = stack(new, engine, [engine], TABLE)
+    assert refused is None
+    assert [note.code for note in notes] == ["framework_capability_unknown"]
+    assert engine_runs(new, engine, "fp8").runs
+    assert not without_engine(GpuTable.from_gpus([new]), engine, "fp8").any()
+    # An engine that runs on no NVIDIA card at all is refused nevertheless.
+    assert without_engine(GpuTable.from_gpus([new]), "mindspore").all()
+    assert not engine_runs(new, "mindspore").runs
 
 
 def test_no_tensorflow_package_is_compiled_for_blackwell():

@@ -84,8 +84,12 @@ def test_without_the_framework_it_says_so(tmp_path):
     done = subprocess.run(
         [sys.executable, "-S", "-I", str(path), "--quick"], capture_output=True, text=True, timeout=60
     )
-    assert done.returncode != 0
-    assert "No module named 'torch'" in done.stderr
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("PyTorch is not installed for") and "Traceback" not in done.stderr
+    helped = subprocess.run(
+        [sys.executable, "-S", "-I", str(path), "--help"], capture_output=True, text=True, timeout=60
+    )
+    assert helped.returncode == 0 and "Needs PyTorch" in helped.stdout
 
 
 def test_a_part_that_fails_does_not_lose_the_others(monkeypatch, capsys):

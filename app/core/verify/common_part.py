@@ -15,11 +15,27 @@ Needs @NEEDS@; nothing is installed, downloaded or sent.
 
 import argparse
 import contextlib
+import importlib.util
 import json
 import statistics
 import subprocess
 import sys
 import time
+
+
+
+def asked():
+    parser = argparse.ArgumentParser(description="Measure one card and print JSON. Needs @NEEDS@.")
+    parser.add_argument("--quick", action="store_true", help="small sizes, a few seconds")
+    parser.add_argument("--out", help="file for the JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    # Before the library is loaded: help needs none.
+    asked()
+    if importlib.util.find_spec("@MODULE@") is None:
+        sys.exit("@NEEDS@ is not installed for " + sys.executable + "; the card is measured with it.")
 
 FORMAT = "cardworth-measurement/1"
 QUESTION = json.loads(@QUESTION@)
@@ -75,10 +91,7 @@ def seconds_per_call(call, wait, budget):
 TAIL = """
 
 def main():
-    parser = argparse.ArgumentParser(description="Measure one card and print JSON.")
-    parser.add_argument("--quick", action="store_true", help="small sizes, a few seconds")
-    parser.add_argument("--out", help="file for the JSON")
-    options = parser.parse_args()
+    options = asked()
     quick = options.quick
     result = {
         "format": FORMAT, "question": QUESTION, "quick": quick, "python": sys.version.split()[0],

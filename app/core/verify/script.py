@@ -9,6 +9,7 @@ from typing import Any
 
 from app.core.gpu import Gpu
 from app.core.model import ModelArchitecture
+from app.core.speed.rows import QUERIES_PER_S, UNIT_OF_FAMILY
 from app.core.verify import common_part, tensorflow_part, torch_part
 from app.core.workload import Workload
 
@@ -54,10 +55,12 @@ def script(gpu: Gpu, work: Workload, asked: Mapping[str, Any] | None = None) -> 
         "workload": question_of_work(work),
         "asked": dict(asked or {}),
     }
+    library, module = ("TensorFlow", "tensorflow") if tensorflow else ("PyTorch", "torch")
     head = (
         common_part.HEAD.replace("@TITLE@", _plain(f"{gpu.name}, {work.model.name or work.model.family}"))
         .replace("@NAME@", script_name(gpu))
-        .replace("@NEEDS@", "TensorFlow" if tensorflow else "PyTorch")
+        .replace("@NEEDS@", library)
+        .replace("@MODULE@", module)
         .replace("@QUESTION@", repr(json.dumps(question, sort_keys=True)))
     )
     backend = tensorflow_part.BACKEND if tensorflow else torch_part.BACKEND
@@ -73,7 +76,6 @@ def question_of_work(work: Workload) -> dict[str, Any]:
     """What the script needs of a workload; `skip` says why it cannot be run there."""
     model = work.model
     compute = work.compute_type if work.compute_type in MEASURED_TYPES else "bf16"
-    decoder = model.family == "decoder"
     size = work.image_size or (0, 0)
     return {
         "family": model.family,
@@ -85,11 +87,7 @@ def question_of_work(work: Workload) -> dict[str, Any]:
         "sequence_length": int(float(work.sequence_length or 0)) if _scalar(work.sequence_length) else 0,
         "output_length": int(work.output_length or 0),
         "image_size": int(size[0]),
-        "unit": "images_per_s"
-        if model.family == "vision"
-        else "tokens_per_s"
-        if decoder
-        else "samples_per_s",
+        "unit": UNIT_OF_FAMILY.get(model.family, QUERIES_PER_S),
         "dimensions": _dimensions(model),
         "resnet_depth": _resnet_depth(model),
         "library_name": _library_name(model),
