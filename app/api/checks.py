@@ -16,6 +16,7 @@ from app.api.schemas import writing as schemas
 from app.api.writers import Batch, refused, rows_at_fault
 from app.services import importing, verification
 from app.services.catalogue import NotInCatalogue, find_gpu
+from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused
 from app.services.own_cards import check_body, own_checks
 from app.services.texts import say_message
@@ -95,14 +96,16 @@ def add_measurement(request: Request, batch: Batch, author: Author, dry_run: boo
     context = Context.of(request)
     language = context.language
     options = ImportOptions(context.today, dry_run=dry_run)
+    data, inside = verification.unwrapped(batch.items[0]), verification.wrapper_of(batch.items[0])
     try:
-        data = verification.unwrapped(batch.items[0])
         stored = verification.store_measurement(context.engine, context.snapshot, data, author, options)
     except ImportRefused as error:
         raise refused(error, language) from error
+    except InputFault as fault:
+        raise verification.below(inside, fault) from fault
     report = stored.report
     if report is not None and not report.ok:
-        raise rows_at_fault(report, batch, language)
+        raise rows_at_fault(report, batch, language, lambda f: inside + verification.pointer_of_row(f))
     body = {
         **(importing.report_body(report, language) if report else {"kind": "benchmarks", "rows": 0}),
         "dry_run": dry_run,

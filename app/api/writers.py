@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from app.api.context import language_of
 from app.api.problems import key_required
 from app.errors import AppError, ErrorItem
 from app.services.contract import InputFault, Message
-from app.services.importing import ImportRefused, ImportReport, fault_text, pointer_of, refusal_text
+from app.services.importing import ImportRefused, ImportReport, RowFault, fault_text, pointer_of, refusal_text
 from app.services.keys import ApiKey, find_key
 from app.services.texts import say_message
 
@@ -78,21 +78,30 @@ async def read_json(request: Request) -> Any:
         raise InputFault.at("", "not_json") from error
 
 
-def rows_at_fault(report: ImportReport, batch: Batch | None, language: str) -> AppError:
-    """The 422 for rows that were not stored; without a batch the pointers name lines of the file."""
+def rows_at_fault(
+    report: ImportReport,
+    batch: Batch | None,
+    language: str,
+    point: Callable[[RowFault], str] | None = None,
+) -> AppError:
+    """The 422 for rows that were not stored; without a batch the pointers name lines of the file.
+
+    `point` names the field of what was sent, where the rows were made from something else.
+    """
     items = None if batch is not None and batch.single else report.rows
-    errors = [
-        ErrorItem(
-            f"/lines/{f.line}/{f.column}" if batch is None else pointer_of(f, items),
-            fault_text(f, language),
-            f.code,
-        )
-        for f in report.faults
-    ]
+
+    def where(fault: RowFault) -> str:
+        if point is not None:
+            return point(fault)
+        return f"/lines/{fault.line}/{fault.column}" if batch is None else pointer_of(fault, items)
+
+    # Several rows may be made from one field: its fault is one.
+    found = dict.fromkeys((where(f), fault_text(f, language), f.code) for f in report.faults)
+    errors = [ErrorItem(*fault) for fault in found]
     confirmable = all(fault.confirmable for fault in report.faults)
     if len(errors) == 1:
-        where = errors[0].pointer
-        detail = f"{where}: {errors[0].detail}" if where else errors[0].detail
+        pointer = errors[0].pointer
+        detail = f"{pointer}: {errors[0].detail}" if pointer else errors[0].detail
     else:
         detail = say_message(Message("rows_at_fault", {"count": report.fault_count}), language)
     return AppError(

@@ -17,6 +17,7 @@ from app.api.writers import read_batch, read_json, refused, rows_at_fault, write
 from app.services import importing, quotes
 from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused, import_items
+from app.services.measurement_notes import notes_body, notes_of
 from app.services.money import in_currency
 from app.services.quotes import QuoteNotFound
 from app.services.verification import is_measurement
@@ -47,6 +48,8 @@ async def _store(request: Request, kind: str, dry_run: bool, why: str | None) ->
         if not report.ok:
             raise rows_at_fault(report, batch, context.language)
         body = importing.report_body(report, context.language)
+        if kind == "benchmarks":
+            body["notes"] = notes_body(notes_of(report, context.snapshot), context.language)
         # What was there already is no new thing.
         return json_response(body, 201 if report.stored else 200, NO_STORE)
 
@@ -75,7 +78,9 @@ async def add_rentals(
 async def add_benchmarks(
     request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None
 ) -> Response:
-    """Throughput of all cards together; `own: true` for what your team measured, which is trusted first.
+    """Throughput of all cards together. What names no public source (an address, or a source of the
+    catalogue) is your team's own, trusted first; `own` says otherwise. `notes` says what was taken for
+    granted and which rows estimates cannot use.
 
     What the script of `cardworth verify` prints is taken as it is: the answer then says too whether the card
     is what it is sold as.
@@ -226,6 +231,8 @@ async def import_file(
         if not report.ok and not dry_run:
             raise rows_at_fault(report, None, context.language)
         body = importing.report_body(report, context.language)
+        if kind == "benchmarks":
+            body["notes"] = notes_body(notes_of(report, context.snapshot), context.language)
         return json_response(body, 201 if report.stored else 200, NO_STORE)
 
     return await run_in_threadpool(work)

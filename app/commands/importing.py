@@ -18,6 +18,8 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
 from app.services import importing, maintenance, pulling
 from app.services.importing import Author, ImportOptions, ImportRefused
+from app.services.measurement_notes import notes_body, notes_of
+from app.services.store import CatalogStore
 
 _SHOWN_FAULTS = 50
 
@@ -46,20 +48,21 @@ def import_table(kind: str, options: argparse.Namespace) -> None:
             report = importing.import_path(engine, kind, options.file, author_of(options), wanted)
         except ImportRefused as error:
             raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
+        notes: list[Any] = []
+        if kind == "benchmarks":
+            notes = notes_body(notes_of(report, CatalogStore(engine).snapshot()), language)
     if options.json:
-        write_json(importing.report_body(report, language))
+        write_json(importing.report_body(report, language) | ({"notes": notes} if notes else {}))
     else:
         for fault in (*report.faults[:_SHOWN_FAULTS], *report.confirmed[:_SHOWN_FAULTS]):
             where = ":".join(filter(None, (options.file.name, str(fault.line or ""), fault.column)))
             value = f" {fault.value!r}:" if fault.value else ""
             write(f"{where}:{value} {importing.fault_text(fault, language)}")
-        said = "would be " if report.dry_run else ""
-        write(
-            f"{len(report.rows):,} rows: {report.inserted:,} {said}new, {report.updated:,} {said}changed, "
-            f"{report.unchanged:,} as before, {report.fault_count:,} at fault. Catalogue {report.version}."
-        )
+        for note in notes[:_SHOWN_FAULTS]:
+            write(f"{options.file.name}:{note['line']}: {note['text']}")
+        write(importing.summary(report, language))
     if not report.ok:
-        raise CommandFailure(f"nothing was stored: {report.fault_count:,} at fault", EXIT_INPUT)
+        raise CommandFailure(importing.nothing_stored(report, language), EXIT_INPUT)
 
 
 def import_catalogue(options: argparse.Namespace) -> None:
@@ -179,6 +182,8 @@ def _pull(options: argparse.Namespace) -> None:
                 engine, options.kind, options.provider, options.folder, author_of(options), wanted
             )
         except pulling.ProviderDown as error:
+            if options.json:
+                write_json({"kind": options.kind, "providers": [], "error": str(error)})
             raise CommandFailure(str(error), EXIT_INPUT) from error
     if options.json:
         write_json({"kind": options.kind, "providers": [pulling.outcome_body(o, language) for o in found]})

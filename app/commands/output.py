@@ -34,6 +34,12 @@ def write_json(body: Any) -> None:
     write(json.dumps(body, ensure_ascii=False, allow_nan=False, indent=2))
 
 
+def write_line(body: Any) -> None:
+    """A body as one line, at once: another program waits for it."""
+    write(json.dumps(body, ensure_ascii=False, allow_nan=False))
+    sys.stdout.flush()
+
+
 def complain(text: str) -> None:
     """A line on standard error."""
     sys.stderr.write(f"cardworth: {text}\n")

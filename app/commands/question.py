@@ -15,10 +15,11 @@ Body = dict[str, Any]
 
 MAX_FILE_BYTES = 1_000_000
 _SIZE = re.compile(r"(\d+(?:\.\d+)?(?:e\d{1,2})?)([kmbt]?)", re.IGNORECASE)
+_SIZE_ALONE = re.compile(r"\d+(?:\.\d+)?[kmbt]", re.IGNORECASE)
 _SCALE = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 _MONEY = re.compile(r"(\d+(?:\.\d+)?(?:e\d{1,2})?)(CNY|USD)?", re.IGNORECASE)
 
-# flag, place in the body, type, help
+# flag, place in the body, type (bool: a switch), help
 _WORKLOAD: tuple[tuple[str, str, Any, str], ...] = (
     ("--task", "workload.task", str, "inference, training, lora or qlora"),
     ("--precision", "workload.precision", str, "bf16, fp8, awq, gguf-q4_k_m …"),
@@ -29,14 +30,29 @@ _WORKLOAD: tuple[tuple[str, str, Any, str], ...] = (
     ("--image-size", "workload.image_size", int, "pixels of a side"),
     ("--kv-precision", "workload.kv_precision", str, "type of the KV cache"),
     ("--engine", "workload.engine", str, "vllm, llama.cpp, pytorch …"),
+    ("--engine-version", "workload.engine_version", str, "such as 0.11"),
+    ("--load", "workload.load", str, "single, batch or saturated"),
+    ("--software", "workload.software", str, "new, usual or old"),
+    ("--latency-limit-ms", "workload.latency_limit_ms", float, "milliseconds that one answer may take"),
+    ("--max-batched-tokens", "workload.max_batched_tokens", int, "tokens of one step of the engine"),
+    ("--max-num-seqs", "workload.max_num_seqs", int, "sequences that the engine makes room for"),
+    ("--memory-fraction", "workload.memory_fraction", float, "share of the card that the engine takes"),
+    ("--weights-gib", "workload.weights_gib", float, "size of the checkpoint"),
+    ("--compile", "workload.compile", bool, "compiled graphs"),
     ("--optimizer", "workload.optimizer", str, "adamw, adamw-8bit, sgd …"),
     ("--recipe", "workload.recipe", str, "mixed, pure or fp32"),
     ("--attention", "workload.attention", str, "flash, sdpa or eager"),
+    ("--logits", "workload.logits", str, "full or chunked"),
+    ("--padding", "workload.padding", str, "packed or padded"),
+    ("--gradient-accumulation", "workload.gradient_accumulation", int, "batches per optimizer step"),
+    ("--trainable-parameters", "workload.trainable_parameters", float, "where only a part is trained"),
+    ("--lora-targets", "workload.lora_targets", str, "attention or all-linear"),
     ("--lora-rank", "workload.lora_rank", int, "rank of the adapters"),
     ("--used-gib", "workload.used_gib", float, "memory of the card that is already used"),
     ("--data", "workload.parallelism.data", int, "data-parallel degree"),
     ("--tensor", "workload.parallelism.tensor", int, "tensor-parallel degree"),
     ("--pipeline", "workload.parallelism.pipeline", int, "pipeline degree"),
+    ("--expert", "workload.parallelism.expert", int, "expert-parallel degree"),
     ("--zero-stage", "workload.parallelism.zero_stage", int, "ZeRO stage, 0 to 3"),
     ("--as-of", "as_of", str, "day of prices and rates, such as 2026-11-30"),
 )
@@ -47,6 +63,11 @@ _CARD: tuple[tuple[str, str, Any, str], ...] = (
 _SHORTLIST: tuple[tuple[str, str, Any, str], ...] = (
     ("--objective", "objective", str, "total_cost, purchase, tflops_per_yuan, speed or power"),
     ("--limit", "limit", int, "options to list"),
+    ("--tax", "price_rules.tax", str, "prices with it or without: included or excluded"),
+    ("--price-region", "price_rules.region", str, "prices of this region only: CN, US …"),
+    ("--tenants", "questions.tenants", bool, "several tenants share the cards"),
+    ("--strict-sla", "questions.strict_sla", bool, "the service level is strict"),
+    ("--hours-per-month", "economics.hours_per_month", float, "hours that the cards are on"),
     ("--months", "economics.months", float, "horizon"),
     ("--utilisation", "economics.utilisation", float, "share of the time at work, 0 to 1"),
     ("--electricity", "economics.electricity_cny_per_kwh", float, "yuan per kWh"),
@@ -54,11 +75,12 @@ _SHORTLIST: tuple[tuple[str, str, Any, str], ...] = (
     ("--residual", "economics.residual", float, "share of the price left at the end"),
     ("--host", "economics.host_cny_per_gpu", float, "yuan of server per card"),
     ("--work", "work.amount", float, "amount of work: per month in inference, in all in training"),
-    ("--work-unit", "work.unit", str, "tokens, samples, images, epochs or hours"),
+    ("--work-unit", "work.unit", str, "tokens, samples, images or hours"),
     ("--deadline-hours", "deadline_hours", float, "the work must be done in"),
     ("--max-age-days", "price_rules.max_age_days", int, "prices older than this are stale"),
     ("--max-power", "filters.max_power_w", float, "watts of all cards"),
     ("--max-count", "filters.max_count", int, "cards of an option"),
+    ("--max-cards-per-host", "filters.max_cards_per_host", int, "cards of one host"),
     ("--os", "filters.os", str, "linux, windows, wsl2 or macos"),
     ("--driver", "filters.driver", str, "NVIDIA driver, such as 550.54"),
 )
@@ -88,6 +110,13 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
     )
     _add(group, _WORKLOAD)
     group.add_argument(
+        "--offload",
+        metavar="PART",
+        action="append",
+        default=[],
+        help="to the host: experts, optimizer, activations, layers_on_gpu=N; may be repeated",
+    )
+    group.add_argument(
         "--request", metavar="FILE", help="the body as JSON (- reads standard input); flags change it"
     )
 
@@ -113,6 +142,9 @@ def add_shortlist(parser: argparse.ArgumentParser) -> None:
 
 def _add(group: Any, flags: tuple[tuple[str, str, Any, str], ...]) -> None:
     for flag, place, kind, text in flags:
+        if kind is bool:
+            group.add_argument(flag, dest=place, action="store_const", const=True, help=text)
+            continue
         metavar = "N" if kind in (int, float) else "X"
         group.add_argument(
             flag, dest=place, type=_number if kind in (int, float) else kind, metavar=metavar, help=text
@@ -138,6 +170,9 @@ def body_of(options: argparse.Namespace) -> Body:
     if options.checkpointing:
         value = options.checkpointing
         _put(body, "workload.gradient_checkpointing", value if value == "selective" else value == "true")
+    for part in getattr(options, "offload", []):
+        name, stated, value = part.partition("=")
+        _put(body, f"workload.offload.{name.strip()}", _switch(value) if stated else True)
     if getattr(options, "counts", None):
         body["counts"] = [_plain_number(part, "--counts") for part in options.counts.split(",")]
     if getattr(options, "budget", None):
@@ -162,7 +197,12 @@ def _put_model(body: Body, options: argparse.Namespace) -> None:
             model["parameters"] = _size(options.parameters)
         _put(body, "workload.model", model)
     elif options.model:
-        _put(body, "workload.model", {"preset": options.model})
+        size = _SIZE_ALONE.fullmatch(options.model.strip())
+        # As in the form: a bare size is a decoder of that size.
+        known = (
+            {"family": "decoder", "parameters": _size(options.model)} if size else {"preset": options.model}
+        )
+        _put(body, "workload.model", known)
     body.setdefault("workload", {})
 
 
@@ -181,6 +221,12 @@ def _plain_number(text: str, flag: str) -> float | int:
         return _number(text.strip())
     except argparse.ArgumentTypeError as error:
         raise CommandFailure(f"{flag}: {error}", EXIT_INPUT) from None
+
+
+def _switch(text: str) -> bool | float | int:
+    """The value of a part that is on, off, or a number."""
+    word = text.strip().lower()
+    return word == "true" if word in ("true", "false") else _plain_number(text, "--offload")
 
 
 def _size(text: str) -> float:

@@ -85,6 +85,9 @@ def shortlist(answer: Payload, language: str) -> list[str]:
         for option, line in zip(answer["options"], aligned[2:], strict=True):
             lines.append(line)
             lines += [f"    {text}" for text in option["reasons"][:1]]
+        if any(option["price"]["stale"] for option in answer["options"]):
+            days = answer["question"]["price_rules"]["max_age_days"]
+            lines += ["", "* " + _("price observed more than {days} days ago").format(days=days)]
     else:
         lines.append(_("Nothing passes the filters."))
     if answer["rejected"]:

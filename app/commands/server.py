@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import json
+import threading
+import time
+import urllib.request
 from typing import Any
 
+from app import __version__
 from app.commands.database import read_settings, trouble
+from app.commands.output import write_line
 from app.services import maintenance
 from app.services.prepared import calm_collector
+from app.settings import Settings
+
+READY_WITHIN_SECONDS = 120.0
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
 def add_commands(commands: Any) -> None:
@@ -16,6 +26,7 @@ def add_commands(commands: Any) -> None:
     parser = commands.add_parser("serve", help=text, description=text)
     parser.add_argument("--host", help="address to listen on, instead of CARDWORTH_HOST")
     parser.add_argument("--port", type=int, help="port to listen on, instead of CARDWORTH_PORT")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON when it is ready")
     parser.set_defaults(run=_serve)
 
 
@@ -28,4 +39,24 @@ def _serve(options: argparse.Namespace) -> None:
         maintenance.prepare(settings.database_url, settings.auto_seed)
     from app.main import serve
 
+    if options.json:
+        threading.Thread(target=announce, args=(settings,), daemon=True).start()
     serve(settings)
+
+
+def announce(settings: Settings) -> None:
+    """Print address and versions as a line of JSON once the server says that it is ready."""
+    host = _EVERYWHERE.get(settings.host, settings.host)
+    url = f"http://{host}:{settings.port}"
+    deadline = time.monotonic() + READY_WITHIN_SECONDS
+    # No proxy of the environment stands between a server and itself.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    while time.monotonic() < deadline:
+        try:
+            with opener.open(f"{url}/readyz", timeout=5) as answer:
+                said = json.load(answer)
+        except (OSError, ValueError):
+            time.sleep(0.1)
+            continue
+        write_line({"ready": True, "url": url, "engine": __version__, "readyz": said})
+        return

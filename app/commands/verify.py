@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from app.services import importing, maintenance, own_cards, verification
 from app.services.catalogue import NotInCatalogue, find_gpu
 from app.services.contract import InputFault
 from app.services.importing import ImportOptions, ImportRefused
+from app.services.language import translations
 from app.services.predictions import predict_now
 from app.services.store import CatalogStore
-from app.services.texts import say_fault, say_message
+from app.services.texts import say_fault, say_message, term
 
 STANDARD_OUTPUT = "-"
 
@@ -94,19 +96,15 @@ def import_measurement(options: argparse.Namespace) -> None:
         rows = importing.report_body(report, language) if report else None
         write_json({"card": card, "import": rows, "kept": stored.kept, "notes": said})
     else:
-        _write_card(card)
+        _write_card(card, language)
         for line in said:
             write(line)
         if report is not None:
             for cell in report.faults:
                 write(f"{options.file.name}: {cell.column}: {importing.fault_text(cell, language)}")
-            said_new = "would be new" if report.dry_run else "new"
-            write(
-                f"{report.inserted} rows {said_new}, {report.unchanged} as before. "
-                f"Catalogue {report.version}."
-            )
+            write(importing.summary(report, language))
     if report is not None and not report.ok:
-        raise CommandFailure(f"nothing was stored: {report.fault_count} at fault", EXIT_INPUT)
+        raise CommandFailure(importing.nothing_stored(report, language), EXIT_INPUT)
 
 
 def _cards(options: argparse.Namespace) -> None:
@@ -124,12 +122,13 @@ def _cards(options: argparse.Namespace) -> None:
         return
     for card in found:
         write(f"{card['measured_on']}  {card['reported_name']}".rstrip())
-        _write_card(card)
+        _write_card(card, language)
     if not found:
         write("No measurement of an own card is stored: see `cardworth verify`.")
 
 
-def _write_card(card: dict[str, Any]) -> None:
+def _write_card(card: dict[str, Any], language: str) -> None:
+    _ = partial(translations(language).pgettext, "cli")
     write(card["text"])
     for figure in card["figures"]:
         mark = "ok" if figure["ok"] else figure["text"]
@@ -139,11 +138,13 @@ def _write_card(card: dict[str, Any]) -> None:
             numbers = f"{figure['measured']:.4g} / {figure['expected']:.4g} {figure['unit']}".rstrip()
             write(f"  {figure['figure']}: {numbers}  {mark}")
     for row in card["workload"]:
-        inside = "inside" if row["inside"] else "outside"
-        write(
-            f"  {row['figure']}: {row['measured']:.4g} {row['unit']}, estimated without it "
-            f"{row['low']:.4g} .. {row['expected']:.4g} .. {row['high']:.4g}: {inside}"
+        inside = _("inside") if row["inside"] else _("outside")
+        said = _("{measured}, estimated without it {low} to {high}, most likely {expected}: {inside}").format(
+            measured=f"{row['measured']:.4g} {term('unit', row['unit'], language)}",
+            inside=inside,
+            **{name: f"{row[name]:.4g}" for name in ("low", "expected", "high")},
         )
+        write(f"  {_(row['figure'])}: {said}")
 
 
 def _said(fault: InputFault, language: str) -> CommandFailure:

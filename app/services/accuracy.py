@@ -390,7 +390,7 @@ def _origin(case: MemoryCase, name: str, found: MemoryAccuracy) -> Payload:
     return {
         "gpu": case.gpu_id or None,
         "gpu_count": case.gpu_count,
-        "source": {"id": source.id, "url": source.url, "title": source.title},
+        "source": {"id": source.id, "url": source.url, "title": source.title, "publisher": source.publisher},
         "faulty": found.faulty.get(name),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from app.catalog.importing import (
 )
 from app.catalog.imports.columns import ALLOWED, KINDS
 from app.catalog.imports.faults import ImportRefused, RowFault
+from app.services.data_texts import say_note
+from app.services.language import translations
 from app.services.payload import Payload
 from app.services.texts import say_code
 
@@ -30,6 +33,7 @@ __all__ = [
     "ImportOptions",
     "ImportRefused",
     "ImportReport",
+    "RowFault",
     "catalog_report_body",
     "columns_of",
     "export_catalog",
@@ -38,8 +42,10 @@ __all__ = [
     "import_file",
     "import_items",
     "import_path",
+    "nothing_stored",
     "refusal_text",
     "report_body",
+    "summary",
     "template",
 ]
 MAX_SHOWN_ROWS = 1_000
@@ -68,7 +74,10 @@ def refusal_text(refused: ImportRefused, language: str) -> str:
 
 def fault_text(fault: RowFault, language: str) -> str:
     """What is wrong with one cell."""
-    return say_code(fault.code, {"value": fault.value, **fault.params}, language)
+    params = {"value": fault.value, **fault.params}
+    if "said" in params:
+        params["said"] = say_note(str(params["said"]), language)[0]
+    return say_code(fault.code, params, language)
 
 
 def report_body(report: ImportReport, language: str) -> Payload:
@@ -105,6 +114,31 @@ def catalog_report_body(report: CatalogReport, language: str) -> Payload:
         "faults": [{"file": file, **_fault_body(fault, language)} for file, fault in report.faults],
         "versions": {"catalog": report.version},
     }
+
+
+def summary(report: ImportReport, language: str) -> str:
+    """The report in one sentence, for a terminal."""
+    _ = partial(translations(language).pgettext, "cli")
+    pattern = (
+        _("{rows} rows: {new} would be new, {changed} would be changed, {same} as before, {bad} at fault.")
+        if report.dry_run
+        else _("{rows} rows: {new} new, {changed} changed, {same} as before, {bad} at fault.")
+    )
+    said = pattern.format(
+        rows=f"{len(report.rows):,}",
+        new=f"{report.inserted:,}",
+        changed=f"{report.updated:,}",
+        same=f"{report.unchanged:,}",
+        bad=f"{report.rows_at_fault:,}",
+    )
+    return f"{said} {_('Catalogue {version}.').format(version=report.version)}"
+
+
+def nothing_stored(report: ImportReport, language: str) -> str:
+    """Why nothing was stored: rows at fault, and faults."""
+    _ = partial(translations(language).pgettext, "cli")
+    pattern = _("nothing was stored: {rows} rows at fault, {faults} faults")
+    return pattern.format(rows=f"{report.rows_at_fault:,}", faults=f"{report.fault_count:,}")
 
 
 def columns_of(kind: str) -> list[Payload]:

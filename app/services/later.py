@@ -6,13 +6,15 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 logger = logging.getLogger("app.later")
 T = TypeVar("T")
 
 COMPUTING, READY, FAILED = "computing", "ready", "failed"
+MOST_WAITING = 8
+"""Askers that may wait at once: each holds a thread of the server."""
 
 
 @dataclass(slots=True)
@@ -21,6 +23,7 @@ class Pending(Generic[T]):
 
     status: str = COMPUTING
     value: T | None = None
+    done: threading.Event = field(default_factory=threading.Event)
 
 
 class Later(Generic[T]):
@@ -31,6 +34,7 @@ class Later(Generic[T]):
         self._known: OrderedDict[Hashable, Pending[T]] = OrderedDict()
         self._lock = threading.Lock()
         self._turn = threading.Lock()
+        self._waiting = threading.Semaphore(MOST_WAITING)
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> Pending[T]:
         """The answer as far as it is; the first to ask starts the work."""
@@ -44,6 +48,16 @@ class Later(Generic[T]):
                 self._known.popitem(last=False)
             return found
 
+    def wait(self, key: Hashable, compute: Callable[[], T], seconds: float) -> Pending[T]:
+        """The same, after waiting for it; still computing when it takes longer, or too many wait already."""
+        found = self.get(key, compute)
+        if found.status == COMPUTING and self._waiting.acquire(blocking=False):
+            try:
+                found.done.wait(seconds)
+            finally:
+                self._waiting.release()
+        return found
+
     def _work(self, pending: Pending[T], compute: Callable[[], T]) -> None:
         # One at a time: two would only slow each other and the requests down.
         with self._turn:
@@ -53,3 +67,5 @@ class Later(Generic[T]):
             except Exception:
                 logger.exception("An answer could not be computed in the background.")
                 pending.status = FAILED
+            finally:
+                pending.done.set()

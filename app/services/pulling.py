@@ -51,6 +51,8 @@ def pull_kind(
     else:
         known: tuple[Provider, ...] = (MonthlyMeans(), ReferenceRates())
         providers = [p for p in known if not names or p.name in names]
+    if not providers and not names:
+        raise ProviderDown(f"{folder} holds no catalogue file, such as runpod.csv")
     if not providers:
         raise ProviderDown(f"no provider of {kind} is named {', '.join(names)}")
     return pull(engine, providers, author, options)

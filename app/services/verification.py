@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from app.catalog.card_checks import Origin, store_check
 from app.catalog.changes import Author
 from app.catalog.importing import ImportOptions, ImportReport, import_items
+from app.catalog.imports.faults import RowFault
 from app.catalog.snapshot import Snapshot
 from app.core import verify
 from app.core.estimates import Message
@@ -21,32 +22,56 @@ from app.core.gpu import Gpu
 from app.core.verify.check import FORMAT, number, read_measurement
 from app.core.workload import resolve
 from app.services.catalogue import find_gpu
+from app.services.measurement_notes import notes_of
 from app.services.own_cards import OwnCheck, check_answer
 from app.services.requests import parse_fit
 
 __all__ = [
     "FORMAT",
     "Stored",
+    "below",
     "benchmark_items",
     "import_measurement",
     "is_measurement",
+    "pointer_of_row",
     "read_answer",
     "store_measurement",
     "unwrapped",
     "verify_script",
+    "wrapper_of",
 ]
 Payload = dict[str, Any]
 MAX_BYTES = 1_000_000
 MAX_ASKED = 20_000
 """Characters of a question that the script carries; a longer one is left out, and with it the comparison."""
 OWN_SOURCE = "Own measurements (cardworth verify)"
-STORED_UNITS = ("images_per_s", "samples_per_s", "tokens_per_s")
+STORED_UNITS = ("images_per_s", "samples_per_s", "tokens_per_s", "realtime_factor")
 NOT_AS_SOLD = "own card that is not what it is sold as"
 WRAPPER = "measurement"
 _KEPT = (
     "format question quick python measured_on device driver memory bandwidth rates_tflops under_load "
     "workload errors"
 ).split()
+_ORIGINS: Mapping[str, str] = {
+    "gpu_id": "/question/gpu_id",
+    "model_id": "/question/model_id",
+    "model_as_written": "/question/model_name",
+    "model_parameters": "/workload/parameters",
+    "task": "/question/workload/task",
+    "image_size": "/question/workload/image_size",
+    "sequence_length": "/question/workload/sequence_length",
+    "framework": "/device/framework",
+    "framework_version": "/device/framework_version",
+    "observed_on": "/measured_on",
+    "value": "/workload/value",
+    "unit": "/workload/unit",
+    "phase": "/workload/phase",
+    "precision": "/workload/precision",
+    "batch_per_gpu": "/workload/batch_size",
+    "input_length": "/workload/input_length",
+    "output_length": "/workload/output_length",
+}
+"""Columns of a row, and the field of the answer that each is made from."""
 _DEEPEST = 12
 _LONGEST = 400
 
@@ -86,7 +111,8 @@ def is_measurement(data: object) -> bool:
     """Whether an object is, or wraps, an answer of the script."""
     if not isinstance(data, dict):
         return False
-    return set(data) == {WRAPPER} or str(data.get("format", "")).startswith(FORMAT.split("/")[0])
+    # No column of a row is named so: whatever stands there, the script's answer is meant.
+    return set(data) == {WRAPPER} or "format" in data
 
 
 def unwrapped(data: object) -> Mapping[str, Any]:
@@ -95,9 +121,25 @@ def unwrapped(data: object) -> Mapping[str, Any]:
         try:
             return read_measurement(data[WRAPPER])
         except InputFault as fault:
-            errors = [FieldError(f"/{WRAPPER}{e.pointer}", e.code, e.params) for e in fault.errors]
-            raise InputFault(errors) from fault
+            raise below(wrapper_of(data), fault) from fault
     return read_measurement(data)
+
+
+def wrapper_of(data: object) -> str:
+    """Pointer of the answer inside what was sent; empty where it was sent as it is."""
+    return f"/{WRAPPER}" if isinstance(data, dict) and set(data) == {WRAPPER} else ""
+
+
+def below(pointer: str, fault: InputFault) -> InputFault:
+    """The same faults, their pointers below another."""
+    return InputFault([FieldError(f"{pointer}{e.pointer}", e.code, e.params) for e in fault.errors])
+
+
+def pointer_of_row(fault: RowFault) -> str:
+    """Where in an answer of the script a fault of the row made from it comes from."""
+    if fault.field == "value" and fault.line:
+        return "/workload/prefill_tokens_per_s"
+    return _ORIGINS.get(fault.field, "")
 
 
 def read_answer(content: bytes) -> Mapping[str, Any]:
@@ -156,6 +198,8 @@ def store_measurement(
         notes = (*notes, Message("measurement_not_used"))
     wanted = replace(options, source=options.source or OWN_SOURCE)
     report = import_items(engine, "benchmarks", items, author, wanted) if items else None
+    if report is not None and report.ok and own.check.as_sold is not False:
+        notes = (*notes, *(note for _, note in notes_of(report, snapshot)))
     kept = False
     if own.check.on_card and (report is None or report.ok):
         origin = Origin(wanted.source, wanted.source_url, options.today, author)
@@ -173,7 +217,12 @@ def benchmark_items(
         return [], (Message("measurement_quick"),)
     result = data.get("workload") or {}
     value, unit = number(result.get("value")), result.get("unit")
-    if not value or unit not in STORED_UNITS:
+    if value is None and result.get("value") is not None:
+        raise InputFault.at("/workload/value", "not_valid")
+    if value and unit not in STORED_UNITS:
+        shown = str(unit)[:60]
+        raise InputFault.at("/workload/unit", "unknown_value", value=shown, allowed=list(STORED_UNITS))
+    if not value:
         errors = data.get("errors") if isinstance(data.get("errors"), dict) else {}
         reason = str(result.get("skipped") or (errors or {}).get("workload") or "no figure")[:200]
         return [], (Message("measurement_without_workload", {"reason": reason}),)

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from app.api import accuracy
 from app.core.accuracy import GROUPS, part_of
-from app.services.later import READY, Later, Pending
+from app.services.later import MOST_WAITING, READY, Later, Pending
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_most_reference_cases_are_expressed(api: TestClient) -> None:
     assert cases["expressed"] / cases["total"] >= 0.85
 
 
-def test_speed_is_worked_out_in_the_background(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answer_waits_for_the_speed(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
     def report(snapshot: Any, part: str) -> dict[str, Any]:
@@ -96,6 +96,45 @@ def test_speed_is_worked_out_in_the_background(api: TestClient, monkeypatch: pyt
 
     monkeypatch.setattr(accuracy, "speed_report", report)
     monkeypatch.setattr(accuracy, "_speed", Later(2))
+    threading.Timer(0.05, released.set).start()
+    answer = api.get("/api/v1/accuracy?rows=false")
+    assert answer.json()["speed"] == {"status": "ready", "part": "report", "bases": []}
+    assert "retry-after" not in answer.headers
+
+
+def test_only_so_many_wait_at_once() -> None:
+    released = threading.Event()
+    later: Later[bool] = Later(1)
+    waiting = [
+        threading.Thread(target=later.wait, args=("a", lambda: released.wait(30), 30.0))
+        for _ in range(MOST_WAITING)
+    ]
+    for thread in waiting:
+        thread.start()
+    deadline = time.monotonic() + 10
+    while later._waiting._value:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    assert later.wait("a", lambda: True, 30.0).status == "computing"
+    released.set()
+    for thread in waiting:
+        thread.join(10)
+    assert later.wait("a", lambda: True, 30.0).value is True
+
+
+def test_an_answer_that_takes_longer_is_asked_for_again(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def report(snapshot: Any, part: str) -> dict[str, Any]:
+        del snapshot
+        assert released.wait(30)
+        return {"part": part, "bases": []}
+
+    monkeypatch.setattr(accuracy, "speed_report", report)
+    monkeypatch.setattr(accuracy, "_speed", Later(2))
+    monkeypatch.setattr(accuracy, "LONGEST_WAIT_SECONDS", 0.01)
     first = api.get("/api/v1/accuracy?rows=false")
     assert first.json()["speed"] == {"status": "computing"} and first.json()["memory"]["groups"]
     assert int(first.headers["retry-after"]) > 0

@@ -94,6 +94,15 @@ def test_what_the_script_prints_is_kept_judged_and_used(api: tuple[TestClient, d
         ({"measurement": {**PRINTED, "device": 3}}, "/measurement/device"),
         ({"measurement": 3}, "/measurement/format"),
         ({**PRINTED, "measured_on": "2026-13-01"}, "/measured_on"),
+        ({**PRINTED, "measured_on": "2099-01-01"}, "/measured_on"),
+        ({"measurement": {**PRINTED, "measured_on": "2099-01-01"}}, "/measurement/measured_on"),
+        ({"measurement": {**PRINTED, "measured_on": "never"}}, "/measurement/measured_on"),
+        ({**PRINTED, "format": "something else"}, "/format"),
+        ({**PRINTED, "workload": {**PRINTED["workload"], "value": -3.0}}, "/workload/value"),
+        ({**PRINTED, "workload": {**PRINTED["workload"], "value": "fast"}}, "/workload/value"),
+        ({**PRINTED, "workload": {**PRINTED["workload"], "value": 9e9}}, "/workload/value"),
+        ({**PRINTED, "workload": {**PRINTED["workload"], "unit": "furlongs"}}, "/workload/unit"),
+        ({**PRINTED, "workload": {**PRINTED["workload"], "precision": "fp17"}}, "/workload/precision"),
     ],
 )
 def test_what_is_no_answer_of_the_script_is_refused_by_field(
@@ -105,6 +114,36 @@ def test_what_is_no_answer_of_the_script_is_refused_by_field(
     assert answer.status_code == 422, answer.text
     assert [e["pointer"] for e in answer.json()["errors"]] == [pointer]
     assert client.get("/api/v1/gpus/rtx4090/checks").json()["total"] == before
+
+
+def test_speech_is_kept_in_its_own_unit(api: tuple[TestClient, dict[str, str], str]) -> None:
+    client, key, _ = api
+    question = {
+        "gpu_id": "rtx4090",
+        "model_id": "whisper-large-v3",
+        "workload": {"task": "inference", "family": "speech"},
+    }
+    workload = {"value": 44.0, "unit": "realtime_factor", "batch_size": 1, "precision": "fp16"}
+    body = {**PRINTED, "question": question, "workload": workload}
+    answer = client.post("/api/v1/benchmarks", json=body, headers=key)
+    assert answer.status_code == 201, answer.text
+    assert (answer.json()["inserted"], answer.json()["notes"]) == (1, [])
+
+
+def test_a_row_of_a_key_is_own_and_the_answer_says_so(api: tuple[TestClient, dict[str, str], str]) -> None:
+    client, key, _ = api
+    row = {"gpu": "rtx3090", "model": "resnet-50", "task": "training", "precision": "fp16", "batch_size": 64}
+    row |= {"value": 820.0, "unit": "images_per_s", "observed_on": "2026-11-29", "image_size": 224}
+    answer = client.post("/api/v1/benchmarks", json=row, headers=key)
+    assert answer.status_code == 201, answer.text
+    notes = answer.json()["notes"]
+    assert [n["code"] for n in notes] == ["own_by_default", "measured_engine_assumed"]
+    assert "pytorch" in notes[1]["text"]
+    items = client.get("/api/v1/gpus/rtx3090/benchmarks", params={"limit": 200}).json()["items"]
+    assert [i["framework"] for i in items if i["own"]] == ["pytorch"]
+    useless = {**row, "framework": "abacus", "value": 821.0}
+    (note,) = client.post("/api/v1/benchmarks", json=useless, headers=key).json()["notes"][1:]
+    assert note["code"] == "row_unused_engine"
 
 
 def test_checks_of_a_card_that_is_none_are_a_404(api: tuple[TestClient, dict[str, str], str]) -> None:

@@ -125,6 +125,52 @@ def test_cards_and_models_are_added_and_their_faults_named(api: Writer) -> None:
     assert fit.status_code == 200, fit.text
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "code"),
+    [
+        ("bandwidth_gb_s", -5, "too_small"),
+        ("fp16_tflops", 0, "out_of_range"),
+        ("tdp_w", -1, "too_small"),
+        ("tdp_w", 1e30, "out_of_range"),
+        ("memory_gib", -1, "too_small"),
+        ("pcie_lanes", 0, "out_of_range"),
+        ("basis", "guess", "unknown_value"),
+        ("basis", "derived", "formula_required"),
+    ],
+)
+def test_a_figure_of_a_new_card_obeys_the_rules_of_figures(
+    api: Writer, name: str, value: Any, code: str
+) -> None:
+    card = EXAMPLES["gpus"] | {"id": "example-z", "confirm": True, name: value}
+    answer = api.post("gpus", card)
+    assert answer.status_code == 422, answer.text
+    (error,) = answer.json()["errors"]
+    pointer = "/formula" if code == "formula_required" else f"/{name}"
+    assert (error["pointer"], error["code"]) == (pointer, code)
+    assert api.client.get("/api/v1/gpus/example-z").status_code == 404
+
+
+def test_a_doubtful_figure_is_named_by_the_column_that_was_sent(api: Writer) -> None:
+    text = "gpu,figure,value,basis,as_of,source\nl40s,fp8_tflops,1466,exact,2026-11-30,A table\n"
+    refused = api.client.post("/api/v1/imports/figures", content=text.encode(), headers=api.key)
+    assert [e["pointer"] for e in refused.json()["errors"]] == ["/lines/2/value"]
+
+
+def test_a_card_without_a_compute_capability_is_not_refused(fresh: Writer) -> None:
+    card = {k: v for k, v in EXAMPLES["gpus"].items() if k != "compute_capability"} | {"id": "example-y"}
+    assert fresh.post("gpus", card).status_code == 201
+    workload = {"model": {"preset": "llama-3.1-8b"}, "task": "inference", "precision": "bf16"}
+    asked = {"workload": workload, "filters": {"gpus": ["example-y"]}, "price_overrides": {"example-y": 9000}}
+    asked |= {"counts": [1], "as_of": AS_OF}
+    for language, words in (("en", "is not known"), ("zh", "计算能力未登记")):
+        found = fresh.client.post("/api/v1/shortlist", json=asked, params={"lang": language}).json()
+        assert [o["gpu"]["id"] for o in found["options"]] == ["example-y"], found
+        flags = {f["code"]: f["text"] for f in found["options"][0]["flags"]}
+        assert words in flags["framework_capability_unknown"] and "  " not in str(flags)
+    wrong = card | {"id": "example-x", "compute_capability": "sm_89"}
+    assert fresh.post("gpus", wrong).json()["errors"][0]["pointer"] == "/compute_capability"
+
+
 def test_a_bare_year_is_seen_from_its_first_day_and_never_fresh(fresh: Writer) -> None:
     price = EXAMPLES["prices"] | {"observed_on": "2026", "note": "of that year", "confirm": True}
     rent = EXAMPLES["rentals"] | {"observed_on": "2026", "provider": "Of that year"}

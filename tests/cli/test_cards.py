@@ -57,4 +57,4 @@ def test_a_sound_card_is_said_to_be_one_with_its_speed(
     assert main(["cards", "--lang", "en"]) == 0
     said = capsys.readouterr().out
     assert "agrees with what it is sold as" in said
-    assert "speed: 1321 images_per_s, estimated without it" in said
+    assert "speed: 1321 images/s, estimated without it" in said

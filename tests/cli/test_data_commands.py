@@ -32,7 +32,13 @@ def test_a_table_is_checked_then_stored_then_known(
     said = capsys.readouterr()
     assert "prices.csv:3:价格: '面议': This must be a number." in said.out
     assert "prices.csv:3:日期: '7/1/2026': 7/1/2026 may be two dates." in said.out
-    assert "nothing was stored: 2 at fault" in said.err
+    assert "2 rows: 0 would be new, 0 would be changed, 0 as before, 1 at fault." in said.out
+    # One row with two cells at fault.
+    assert "nothing was stored: 1 rows at fault, 2 faults" in said.err
+    assert main(["import", "prices", str(file), "--dry-run", "--lang", "zh"]) == 2
+    said = capsys.readouterr()
+    assert "共 2 行：将新增 0，将更改 0，不变 0，有误 1。" in said.out
+    assert "1 行有误，共 2 处" in said.err
     file.write_text(GOOD, encoding="utf-8")
     for expected in ({"inserted": 1, "stored": True}, {"unchanged": 1, "stored": False}):
         assert main(["import", "prices", str(file), "--json", "--why", "weekly"]) == 0
@@ -97,6 +103,36 @@ def test_rents_are_pulled_from_files_at_hand_and_a_dead_provider_is_named(
     found = {p["provider"]: p for p in json.loads(capsys.readouterr().out)["providers"]}
     assert found["lambdalabs"]["report"]["inserted"] == 1
     assert "Unknown provider" in found["nobody"]["error"]
+
+
+@pytest.mark.usefixtures("database")
+def test_an_empty_folder_of_rents_is_a_sentence_and_an_object(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "rents"
+    empty.mkdir()
+    assert main(["pull", "rentals", "--folder", str(empty), "--json"]) == 2
+    printed = capsys.readouterr()
+    body = json.loads(printed.out)
+    assert body["providers"] == [] and body["error"].endswith("holds no catalogue file, such as runpod.csv")
+    assert printed.err == f"cardworth: {body['error']}\n"
+
+
+@pytest.mark.usefixtures("database")
+def test_a_measurement_that_names_no_source_is_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "measured.csv"
+    table.write_text(
+        "gpu,model,task,precision,batch_per_gpu,image_size,value,unit,observed_on,confirm\n"
+        "rtx4090,resnet-50,training,fp16,64,224,1310,images_per_s,2026-11-29,yes\n",
+        encoding="utf-8",
+    )
+    assert main(["import", "benchmarks", str(table), "--dry-run", "--json"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert [note["code"] for note in notes] == ["own_by_default", "measured_engine_assumed"]
+    assert main(["import", "benchmarks", str(table), "--lang", "en"]) == 0
+    assert "measured.csv:2: No source was named" in capsys.readouterr().out
 
 
 def test_kinds_of_import_are_a_table_that_others_may_extend() -> None:

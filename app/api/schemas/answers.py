@@ -141,6 +141,7 @@ class SourceRef(Open):
     id: str
     url: str
     title: str
+    publisher: str = ""
 
 
 class GpuRef(Open):
@@ -166,6 +167,8 @@ class Price(Open):
     stale: bool
     converted: bool
     n: int
+    basis: Basis | None = None
+    formula: str = ""
     source: SourceRef | None
 
 
