@@ -11,9 +11,8 @@ from datetime import date
 import numpy as np
 
 from app.catalog.snapshot import Snapshot
-from app.core.candidates import evaluate
-from app.core.filters import filter_cards
-from app.core.grid import best_plans, blocked_precision, build_grid
+from app.core.candidates import evaluate, power_w
+from app.core.grid import best_plans, build_grid
 from app.core.memory import estimate
 from app.core.model import ModelArchitecture
 from app.core.plan import legal_plans
@@ -108,11 +107,7 @@ def engine_figures(snapshot: Snapshot, as_of: date, repeats: int) -> Iterator[Fi
             built = build_grid(resolved, table, snapshot.gpus, COUNTS, index)
             best = best_plans(built, COUNTS)
             found = price_grid(question, snapshot.gpus, COUNTS, prices, servers)
-            blocked = blocked_precision(resolved, built.rate, table)
-            cards = filter_cards(
-                snapshot.gpus, table, question.filters, blocked, resolved.precision, resolved.engine, (), {}
-            )
-            return evaluate(question, table, best, found, cards, built.speed.terms.unit)
+            return evaluate(question, power_w(table), best, found, built.speed.terms.unit)
 
         def answer(question: ShortlistQuestion = question) -> object:
             return rank(question, table, snapshot.gpus, prices, servers, index)

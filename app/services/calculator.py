@@ -9,8 +9,11 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import Any
+
+import numpy as np
 
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
@@ -20,8 +23,10 @@ from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.fit import fit as core_fit
 from app.core.grid import best_plans, build_grid
+from app.core.latency import unreachable
 from app.core.options import Shortlist
 from app.core.plan import check_plan
+from app.core.reservations import mismatches, precision_on
 from app.core.shortlist import rank
 from app.core.support import engine_runs
 from app.core.workload import Parallelism, Workload, resolve
@@ -29,6 +34,7 @@ from app.services import payload
 from app.services.cache import AnswerCache, canonical
 from app.services.measured import measurements
 from app.services.money import dollars_beside
+from app.services.option_advice import advice_on
 from app.services.payload import Payload
 from app.services.prepared import availability, prepared
 from app.services.renting import renting
@@ -70,7 +76,7 @@ def memory_result(data: object, snapshot: Snapshot, today: date) -> Payload:
         "memory": payload.memory(estimate),
         "plan": payload.plan(work.parallelism or Parallelism()),
         "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": _warnings(work.model.warnings),
+        "warnings": _warnings(work.model.warnings, mismatches(request.workload, work)),
         "as_of": request.as_of.isoformat(),
         "versions": payload.versions(snapshot.version),
     }
@@ -98,7 +104,7 @@ def fit_result(data: object, snapshot: Snapshot, today: date) -> Payload:
         "remedies": [payload.remedy(r) for r in remedies(work, plan, request.gpu)],
         **_growth(request, work, plan),
         "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": _warnings(work.model.warnings),
+        "warnings": _on_card(request, work),
         "as_of": request.as_of.isoformat(),
         "versions": payload.versions(snapshot.version),
     }
@@ -131,6 +137,7 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
     estimate = core_speed.estimate(work, plan, request.gpu, ready.benchmarks, snapshot.gpus, ready.table)
     if not math.isfinite(float(estimate.expected)):
         raise InputFault.at("/gpu", "speed_unknown", gpu=request.gpu.name, precision=work.precision)
+    late = unreachable(work, estimate)
     return {
         "gpu": _gpu(request),
         "count": request.count,
@@ -138,7 +145,7 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
         "plan": payload.plan(plan),
         "speed": payload.speed(estimate) | {"measurements": measurements(estimate.sources, snapshot)},
         "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": _warnings(work.model.warnings),
+        "warnings": [*_on_card(request, work), *([payload.message(late)] if late else [])],
         "as_of": request.as_of.isoformat(),
         "versions": payload.versions(snapshot.version),
     }
@@ -184,7 +191,9 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot) -> Payload:
     )
     _refuse_stale(request, result)
     body = payload.shortlist(result)
-    for option in body["options"]:
+    work, _ = resolve(question.workload)
+    for option, found in zip(body["options"], result.options, strict=True):
+        option |= advice_on(found.gpu, found.condition, found.count, work, question.questions, as_of)
         option["fit"] |= _usable(option["gpu"]["id"], snapshot)
         option["speed"]["measurements"] = measurements(option["speed"]["sources"], snapshot)
         option["rental"] = renting(
@@ -196,8 +205,7 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot) -> Payload:
             question.price_rules.max_age_days,
         )
     body["assumptions"] = payload.assumptions((*request.defaults, *result.assumptions))
-    work, _ = resolve(question.workload)
-    body["warnings"] = _warnings(work.model.warnings)
+    body["warnings"] = _warnings(work.model.warnings, mismatches(question.workload, work))
     body["question"] = echo(request, work)
     body["as_of"] = as_of.isoformat()
     body["versions"] = payload.versions(snapshot.version)
@@ -254,18 +262,24 @@ def _best_plan(request: FitRequest, snapshot: Snapshot) -> Parallelism:
     """The plan that was named, else the one that the shortlist would take for this card and count."""
     work, _ = resolve(request.workload)
     ready = prepared(snapshot)
-    grid = build_grid(work, ready.table, snapshot.gpus, (request.count,), ready.benchmarks)
-    best = best_plans(grid, (request.count,))
-    row = next(i for i, gpu in enumerate(snapshot.gpus) if gpu.id == request.gpu.id)
-    return grid.plans[int(best.plan[row, 0])]
+    rows = np.array([i for i, gpu in enumerate(snapshot.gpus) if gpu.id == request.gpu.id], dtype=np.intp)
+    counts = (request.count,)
+    grid = build_grid(work, ready.table, snapshot.gpus, counts, ready.benchmarks, rows=rows)
+    return grid.plans[int(best_plans(grid, counts).plan[0, 0])]
 
 
 def _must_run(request: FitRequest, work: Workload, plan: Parallelism) -> None:
     """No speed is stated for what cannot run; InputFault says why."""
     if not engine_runs(request.gpu, work.engine, work.precision).runs:
         raise InputFault.at("/gpu", "engine_cannot_run_there", engine=work.engine, gpu=request.gpu.name)
-    found = core_fit(work, plan, request.gpu)
-    least = float(core_memory.estimate(work, plan).per_gpu_gib.low)
+    if precision_on(request.gpu, work).lacks:
+        unlike = {"gpu": request.gpu.name, "precision": work.precision}
+        raise InputFault.at("/workload/precision", "precision", **unlike)
+    # A full engine queues what its cache does not hold: it runs where one sequence of each replica does.
+    queues = work.load == "saturated" and work.model.family == "decoder"
+    held = replace(work, batch_size=plan.data) if queues else work
+    found = core_fit(held, plan, request.gpu)
+    least = float(core_memory.estimate(held, plan).per_gpu_gib.low)
     # Published runs have worked at need's lower end: only what even that rules out gets no speed.
     if least > found.usable_gib - work.used_gib:
         params = {"gpu": request.gpu.name, "count": request.count, "margin_gib": round(-found.margin_gib, 1)}
@@ -284,8 +298,13 @@ def _usable(gpu_id: str, snapshot: Snapshot) -> Payload:
     return {"usable_basis": figure.basis, "usable_source": payload.source(figure.source)}
 
 
-def _warnings(codes: Sequence[str]) -> list[Payload]:
-    return [payload.message(Message(code)) for code in codes]
+def _on_card(request: FitRequest, work: Workload) -> list[Payload]:
+    note = precision_on(request.gpu, work).note
+    return _warnings(work.model.warnings, (*mismatches(request.workload, work), *((note,) if note else ())))
+
+
+def _warnings(codes: Sequence[str], more: Sequence[Message] = ()) -> list[Payload]:
+    return [payload.message(m) for m in (*(Message(code) for code in codes), *more)]
 
 
 def _said(result: Mapping[str, Any], language: str) -> Payload:

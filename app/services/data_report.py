@@ -11,6 +11,7 @@ from app import __version__
 from app.catalog.changes import history
 from app.catalog.snapshot import Snapshot
 from app.services import coverage
+from app.services.data_texts import say_note
 from app.services.payload import Payload
 from app.services.texts import say_code
 
@@ -34,7 +35,7 @@ def data_report(engine: Engine, snapshot: Snapshot, today: date, language: str =
         "coverage": counted["coverage"],
         "gaps": counted["gaps"],
         "unjoined": counted["unjoined"],
-        "lint": coverage.lint(snapshot, engine),
+        "lint": _in_words(coverage.lint(snapshot, engine), language),
         "unused_prices": {
             "total": len(unused),
             "by_reason": dict(Counter(reason for _, reason in unused)),
@@ -68,4 +69,12 @@ def data_report(engine: Engine, snapshot: Snapshot, today: date, language: str =
             }
             for entry in history(engine, limit=20)
         ],
+    }
+
+
+def _in_words(lint: Payload, language: str) -> Payload:
+    """What the rules object to, in the reader's language; the kept one stays as it is."""
+    return {
+        state: [row | {"text": say_note(row["text"], language)[0]} for row in rows]
+        for state, rows in lint.items()
     }

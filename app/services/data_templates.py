@@ -18,6 +18,7 @@ DATA_TEMPLATES: dict[str, str] = {
     "bad_workbook": N_("This is no workbook that can be read."),
     "zip_bomb": N_("The file would unpack to far more than it is."),
     "not_text": N_("This is neither text nor a workbook."),
+    "json_too_deep": N_("Lists and objects may stand in each other {limit} deep at most."),
     "bad_csv": N_("Line {line} is not readable as CSV."),
     "too_many_rows": N_("The table has more than {limit} rows; send it in parts."),
     "too_many_columns": N_("The table has more than {limit} columns."),
@@ -66,6 +67,7 @@ DATA_TEMPLATES: dict[str, str] = {
     "likely_yearly_rent": N_(
         "A month would cost {share_percent} of a new card: most likely the rent of a year."
     ),
+    "far_from_present": N_("{ratio} times the present {present}: confirm that it is right."),
     "lint": N_("Does not fit the other figures of the card ({figure}): {said}"),
     # Changes
     "unknown_change": N_("The change log has no entry {value}."),
@@ -81,7 +83,9 @@ DATA_TEMPLATES: dict[str, str] = {
         "The quote says {stated_gib}, but {gpu} has {memory_gib}: another card is meant."
     ),
     "quote_looks_like_server": N_("This looks like the price of a whole server, not of one card."),
+    "quote_per_from_words": N_("The item speaks of eight cards: taken as a server of eight, host included."),
     "quote_sparse_rate": N_("{stated_tflops} is the sparse rate at {precision}; dense it is {dense_tflops}."),
+    "quote_sparse_tops": N_("{stated_tops} is the sparse rate at {precision}; dense it is {dense_tops}."),
     "quote_sparse_words": N_("The quote speaks of sparse rates; dense ones are half."),
     "quote_no_validity": N_("No last day of validity is stated; it drives no choice."),
     "quote_expired": N_("Expired on {day}."),

@@ -50,6 +50,32 @@ PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"DERIVED: median of (\d+) recorded price points in the month \(min (\d+), max (\d+)\)",
             N_("median of {0} recorded points of the month, {1} to {2}"),
         ),
+        # What the lint rules say of figures.
+        (r"(\S+) is (\S+) x the expected (\S+)", N_("{0} is {1} x the expected {2}")),
+        (r"looks like a data rate counted twice", N_("looks like a data rate counted twice")),
+        (
+            r"looks like the rate with fp16 accumulate, or a sparse figure",
+            N_("looks like the rate with fp16 accumulate, or a sparse figure"),
+        ),
+        (r"looks like a sparse figure", N_("looks like a sparse figure")),
+        (
+            r"(\S+) GiB of a card of (\S+) GiB \(driver total (\S+)\)",
+            N_("{0} GiB of a card of {1} GiB (driver total {2})"),
+        ),
+        (r"(\S+) GiB is no usual size", N_("{0} GiB is no usual size")),
+        (r"the card has no memory size", N_("the card has no memory size")),
+        (
+            r"(\S+) GB/s over (\S+) bits is (\S+) Gbit/s a pin; (\S+) has (\S+)",
+            N_("{0} GB/s over {1} bits is {2} Gbit/s a pin; {3} has {4}"),
+        ),
+        (
+            r"(\S+) GB/s for (\S+) GiB: a decimal point may have slipped",
+            N_("{0} GB/s for {1} GiB: a decimal point may have slipped"),
+        ),
+        (
+            r"(\S+) (\S+) (\S+) on (\S+) is (\S+) x the median (\S+) of its (\S+) neighbours",
+            N_("{0} {1} {2} on {3} is {4} x the median {5} of its {6} neighbours"),
+        ),
         (r"bus bits x Gbps/8 \(TPU figure is rounded\)", N_("bus bits x Gbps/8 (TPU figure is rounded)")),
     )
 )

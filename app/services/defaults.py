@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.applicability import ignored
 from app.core.estimates import Assumption
-from app.core.question import Economics, PriceRules, ShortlistQuestion
+from app.core.question import ShortlistQuestion
 from app.core.workload import TOKEN_FAMILIES, Workload, resolve
 
 
@@ -70,14 +70,6 @@ def shortlist_defaults(data: object, question: ShortlistQuestion) -> tuple[Assum
             if stated.get(f.name) is None and getattr(values, f.name) != ""
         )
     return tuple(used)
-
-
-def frame_codes() -> tuple[str, ...]:
-    """Codes that `shortlist_defaults` and `workload_defaults` make from names of fields."""
-    names = [f.name for part in (PriceRules, Economics) for f in fields(part)]
-    names += ["counts", "objective", "limit", "conditions", "task", "batch_size", "lora_rank", "lora_targets"]
-    names += ["gradient_checkpointing", "logits", "padding", "load", "software"]
-    return tuple(f"default_{name}" for name in names if name != "tax")
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

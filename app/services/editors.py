@@ -50,9 +50,12 @@ __all__ = [
     "start_session",
 ]
 MINUTES = 15
-PER_NAME = 10
+PER_PAIR = 10
+"""Failures at one name from one address: whoever guesses from elsewhere does not lock its editor out."""
 PER_ADDRESS = 30
-"""A guesser gets 960 tries a day at one name; an office behind one address can mistype a while."""
+"""An office behind one address can mistype a while."""
+PER_NAME = 100
+"""Failures at one name from all addresses together: a guesser with many gets 9,600 tries a day."""
 
 
 class TooManyAttempts(Exception):
@@ -73,36 +76,43 @@ class SignedIn:
 
 @dataclass(slots=True)
 class Attempts:
-    """Tries of the last quarter of an hour, by name and by address, counted in this process."""
+    """Failures of the last quarter of an hour, by name and address, counted in this process.
+
+    Tries that run at the same moment are judged before any of them has failed: the limits may be passed once
+    by as many as the server works on at a time.
+    """
 
     limiter: MovingWindowRateLimiter = field(default_factory=lambda: MovingWindowRateLimiter(MemoryStorage()))
 
-    def count(self, name: str, address: str) -> None:
-        """Count a try before anything is looked up.
+    def check(self, name: str, address: str) -> None:
+        """Refuse a try before anything is looked up.
 
         Errors
         ------
-        TooManyAttempts; a refused try is not counted.
+        TooManyAttempts.
         """
-        windows = self._windows(name, address)
-        for item, key in windows:
+        for item, key in self._windows(name, address):
             if not self.limiter.test(item, *key):
                 ends = self.limiter.get_window_stats(item, *key).reset_time
                 raise TooManyAttempts(max(1, math.ceil(ends - time.time())))
-        for item, key in windows:
+
+    def count(self, name: str, address: str) -> None:
+        """Count a failure; what succeeds and what is refused counts nowhere."""
+        for item, key in self._windows(name, address):
             self.limiter.hit(item, *key)
 
     def forgive(self, name: str, address: str) -> None:
-        """Forget the tries at a name that its editor has now signed in with; those of the address stay."""
+        """Forget the failures at a name from the address its editor has now signed in from; others stay."""
         item, key = self._windows(name, address)[0]
         self.limiter.clear(item, *key)
 
-    def _windows(self, name: str, address: str) -> tuple[tuple[RateLimitItem, tuple[str, str]], ...]:
+    def _windows(self, name: str, address: str) -> tuple[tuple[RateLimitItem, tuple[str, ...]], ...]:
         # A digest, since a name sent by anyone may be as long as the form allows.
         named = hashlib.sha256(normalise_name(name).encode("utf-8", "surrogatepass")).hexdigest()
         return (
-            (RateLimitItemPerMinute(PER_NAME, MINUTES), ("sign-in name", named)),
+            (RateLimitItemPerMinute(PER_PAIR, MINUTES), ("sign-in name and address", named, address)),
             (RateLimitItemPerMinute(PER_ADDRESS, MINUTES), ("sign-in address", address)),
+            (RateLimitItemPerMinute(PER_NAME, MINUTES), ("sign-in name", named)),
         )
 
 
@@ -131,9 +141,10 @@ def sign_in(
     ------
     TooManyAttempts.
     """
-    attempts.count(name, address)
+    attempts.check(name, address)
     editor = authenticate(engine, name, password)
     if editor is None:
+        attempts.count(name, address)
         return None
     attempts.forgive(name, address)
     return SignedIn(editor, start_session(engine, editor.id, lifetime, replaces))

@@ -241,6 +241,7 @@ def _workload(fields: Fields, snapshot: Snapshot) -> Workload | None:
     offload = _offload(work.object("offload"))
     parallelism = _parallelism(work.object("parallelism"))
     work.close()
+    stated = work.given("batch_size")
     if task == "training":
         # A batch of one would be a guess that decides the answer, and so would the number format.
         for name in ("batch_size", "precision"):
@@ -261,6 +262,7 @@ def _workload(fields: Fields, snapshot: Snapshot) -> Workload | None:
         engine_version=version or "",
         offload=offload,
         parallelism=parallelism,
+        batch_stated=stated,
         **settled,
     )
     try:

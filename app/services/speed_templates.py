@@ -13,6 +13,23 @@ SPEED_TEMPLATES: dict[str, str] = {
         "This engine runs reference kernels for experts or quantized weights: no roofline tells their time, "
         "so the interval is wide. A serving engine is usually many times faster."
     ),
+    "saturated_up_to": N_(
+        "Not stated; the engine is full: up to {value} sequences per replica, fewer where the KV cache holds "
+        "fewer."
+    ),
+    "saturated_sequences": N_("Not stated; the engine is full: so many sequences at once."),
+    "tf32_runs_as_fp32": N_("{gpu} has no TF32: it computes in FP32, at the speed of FP32."),
+    "latency_limit_unreachable": N_(
+        "{limit_ms} ms per token cannot be kept: one sequence at a time takes {reachable_ms} ms. The speed "
+        "is that of one at a time."
+    ),
+    "rejected_latency": N_(
+        "One token takes at least {reachable_ms} ms, longer than the {limit_ms} ms allowed, even one "
+        "sequence at a time."
+    ),
+    "remedy_latency_limit": N_(
+        "Allow {allowed_ms} ms per token, or take a smaller model or fewer bits per weight."
+    ),
     "cannot_run_there": N_("It does not fit on {count} × {gpu} ({margin_gib} short), so there is no speed."),
     "engine_cannot_run_there": N_("{engine} does not run on {gpu}, so there is no speed."),
     # The check of a card

@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.services.data_templates import DATA_TEMPLATES
 from app.services.editor_templates import EDITOR_TEMPLATES
 from app.services.notice_templates import NOTICE_TEMPLATES
+from app.services.reservation_templates import RESERVATION_TEMPLATES
 from app.services.speed_templates import SPEED_TEMPLATES
 
 
@@ -44,8 +45,9 @@ TEMPLATES: dict[str, str] = {
     "not_an_image_size": N_("Give one size in pixels, or height and width."),
     "not_a_price_line": N_("“{value}” is not a card and a price, such as rtx3090=6500."),
     "named_twice": N_("{value} is named twice."),
-    "unknown_gpu": N_("The catalogue has no card named {value}."),
-    "unknown_model": N_("The catalogue has no model named {value}."),
+    "unknown_gpu": N_("The catalogue has no card named {value}.{hint}"),
+    "unknown_model": N_("The catalogue has no model named {value}.{hint}"),
+    "close_names": N_(" Close to it: {candidates}."),
     "ambiguous_name": N_("{value} may mean any of these: {candidates}. Name one of them."),
     "unknown_cursor": N_("No page gave this cursor; start again without it."),
     "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
@@ -117,6 +119,7 @@ TEMPLATES: dict[str, str] = {
     "default_software": N_("Not stated; usual software of its time."),
     "default_denoising_steps": N_("Not stated; the usual number of denoising steps of such a model."),
     "default_tokens_per_window": N_("Not stated; the usual number of tokens written per window of audio."),
+    "counts_at_asked_size": N_("The counts of the model name no image size; they are taken at this one."),
     "default_count": N_("Not stated; one card is taken."),
     "default_counts": N_("Not stated; 1, 2, 4 and 8 cards are tried."),
     "default_objective": N_("Not stated; lowest total cost is sought."),
@@ -137,6 +140,9 @@ TEMPLATES: dict[str, str] = {
     "framework_jit_only": N_(
         "{framework} {version} has no compiled code for {gpu}: it is compiled at start, and "
         "failures are reported."
+    ),
+    "framework_capability_unknown": N_(
+        "The compute capability of {gpu} is not known: check whether {framework} runs on it."
     ),
     "framework_lacks_capability": N_(
         "{framework} {version} has no code for compute capability {capability} ({gpu})."
@@ -185,6 +191,23 @@ TEMPLATES: dict[str, str] = {
     ),
     "behind_first_by_speed": N_("{behind_percent} slower than {first}."),
     "behind_first_by_power": N_("Draws {behind_percent} more power than {first}."),
+    # Equal values: what the order rests on.
+    "first_of_equals_by_margin": N_(
+        "Level with {next}; ahead because it leaves more memory free ({own_margin_gib} against "
+        "{other_margin_gib})."
+    ),
+    "first_of_equals_by_power": N_(
+        "Level with {next}; ahead because it draws less power ({own_power_w} against {other_power_w})."
+    ),
+    "first_of_equals_by_name": N_("Level with {next} in every measure; ahead by name only."),
+    "behind_equal_by_margin": N_(
+        "Level with {first}; behind because it leaves less memory free ({own_margin_gib} against "
+        "{other_margin_gib})."
+    ),
+    "behind_equal_by_power": N_(
+        "Level with {first}; behind because it draws more power ({own_power_w} against {other_power_w})."
+    ),
+    "behind_equal_by_name": N_("Level with {first} in every measure; behind by name only."),
     "faster_than_first": N_("{percent} faster than the first."),
     "slower_than_first": N_("{percent} slower than the first."),
     "on_pareto_front": N_("No other option is both cheaper and faster."),
@@ -264,14 +287,15 @@ TEMPLATES: dict[str, str] = {
         "One card alone would need {need_gib}, more than a card of {card_gib} holds: share it over several "
         "cards, or take a data-centre card."
     ),
+    "class_single_card_after_changes": N_(
+        "One card alone would need {need_gib}, more than a card of {card_gib} holds. It fits one after: "
+        "{changes}. It then needs {after_gib}."
+    ),
     "class_single_card": N_("One consumer or workstation card is enough; it needs {need_gib}."),
     "tenants_need_partitions": N_(
         "Several tenants: a card with MIG parts them in hardware; otherwise give each its own card."
     ),
     "sla_needs_spare_node": N_(
-        "A strict service level comes from a spare: at least {nodes} hosts, not a dearer card."
-    ),
-    "sla_needs_redundancy": N_(
         "A strict service level comes from a spare: at least {nodes} hosts, not a dearer card."
     ),
     "low_utilisation": N_("The cards would work only {utilisation} of the time: compare with renting."),
@@ -303,3 +327,4 @@ TEMPLATES |= DATA_TEMPLATES
 TEMPLATES |= EDITOR_TEMPLATES
 TEMPLATES |= SPEED_TEMPLATES
 TEMPLATES |= NOTICE_TEMPLATES
+TEMPLATES |= RESERVATION_TEMPLATES

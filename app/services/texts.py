@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from string import Formatter
 from typing import Any, TypeGuard
 
@@ -57,7 +57,8 @@ _MESSAGE_KEYS = frozenset({"code", "params"})
 
 class _Parameters(dict[str, str]):
     def __missing__(self, key: str) -> str:
-        return UNKNOWN
+        # A hint is said only where there is one.
+        return "" if key == "hint" else UNKNOWN
 
 
 def say_message(message: Message, language: str) -> str:
@@ -92,8 +93,8 @@ def _filled(code: str, language: str, *values: Any) -> str:
         for name, value in zip(names, values, strict=True)
         if value is not _ABSENT
     }
-    # After a full-width bracket stands no space.
-    return text.format_map(_Parameters(shown)).replace("\uff09 ", "\uff09")
+    # After a full-width bracket stands no space, and none twice where a version is not stated.
+    return text.format_map(_Parameters(shown)).replace("\uff09 ", "\uff09").replace("  ", " ")
 
 
 @lru_cache(maxsize=4096)
@@ -129,7 +130,7 @@ def say(payload: Any, language: str) -> Any:
         if key in _WITHOUT_MESSAGES or not (kind is dict or kind is list):
             said[key] = _label(value, language) if key == "winner" and value else value
         elif key == "rejected" and kind is list:
-            said[key] = [_say_rejected(item, language) for item in value]
+            said[key] = _say_rejected(value, language)
         elif kind is dict and is_message(value):
             said[key] = say_code(value["code"], value["params"], language)
             if key != "text":
@@ -149,11 +150,25 @@ def say(payload: Any, language: str) -> Any:
 _rejections: Kept[Any] = Kept(KEPT_REJECTIONS)
 
 
-def _say_rejected(item: Any, language: str) -> Any:
-    """A rejected card in a language; answers share what they share in the original."""
-    if type(item) is dict and item.get("code") in LASTING_CODES:
-        return _rejections.get((item,), language, lambda: say(item, language))
-    return say(item, language)
+def _say_rejected(items: list[Any], language: str) -> list[Any]:
+    """Rejected cards in a language; the result shares what is shared in the original."""
+    remedies: dict[int, Any] = {}
+
+    def say_one(item: Any) -> Any:
+        text, remedy = item["text"], item.get("remedy")
+        said = item | {"text": say_code(text["code"], text["params"], language)}
+        if remedy is not None:
+            if id(remedy) not in remedies:
+                remedies[id(remedy)] = say(remedy, language)
+            said["remedy"] = remedies[id(remedy)]
+        return said
+
+    return [
+        _rejections.get((item,), language, partial(say_one, item))
+        if item["code"] in LASTING_CODES
+        else say_one(item)
+        for item in items
+    ]
 
 
 def is_message(value: Any) -> TypeGuard[dict[str, Any]]:
@@ -168,6 +183,7 @@ _NUMBERS: tuple[tuple[str, Callable[[float, str], str]], ...] = (
     ("_usd", lambda v, lang: figures.format_money(v, "USD", lang)),
     ("_gb_s", lambda v, lang: figures.format_quantity(v, "GB/s", 0, lang)),
     ("_tflops", lambda v, lang: figures.format_quantity(v, "TFLOPS", 1, lang)),
+    ("_tops", lambda v, lang: figures.format_quantity(v, "TOPS", 1, lang)),
     ("_w", lambda v, lang: figures.format_quantity(v, "W", 0, lang)),
     ("_percent", lambda v, lang: figures.format_percent(v / 100, lang)),
     ("_share", figures.format_percent),

@@ -37,7 +37,7 @@ SORTED = Markup(' aria-sort="ascending"')
 SORTED_DOWN = Markup(' aria-sort="descending"')
 _RUN_FIELDS = frozenset(
     "family config engine kv_precision attention used_gib memory_fraction weights_gib load latency_limit_ms "
-    "source_length optimizer recipe gradient_checkpointing gradient_accumulation logits lora_rank "
+    "source_length optimizer recipe gradient_accumulation logits lora_rank "
     "lora_targets padding compile software data tensor pipeline zero_stage".split()
 )
 _MONEY_FIELDS = frozenset(

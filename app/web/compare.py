@@ -315,6 +315,12 @@ def _sentence(body: Mapping[str, Any], words: Words) -> str:
         return ""
     known.sort(key=lambda item: (-item[0], item[1]))
     (first, name), (second, other) = known[:2]
+    if words.formats.number(first / second, 1) == words.formats.number(1.0, 1):
+        level = words.gettext(
+            "1000 yuan buy %(first)s BF16 TFLOPS in %(name)s, about as many as in %(other)s."
+        )
+        shown = {"first": words.formats.number(first, 2), "name": name, "other": other}
+        return (level % shown).replace("\uff09 ", "\uff09")
     said = words.gettext(
         "1000 yuan buy %(first)s BF16 TFLOPS in %(name)s, %(times)s times what they buy in %(other)s."
     ) % {

@@ -82,9 +82,8 @@ def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | No
 
 
 def _weakest(parts: list[Payload]) -> str:
-    """The basis of a sum: the weakest among the parts that make up a twentieth of it or more."""
-    total = sum(p["gib"] or 0 for p in parts) or 1.0
-    bases: list[str] = [p["basis"] for p in parts if (p["gib"] or 0) >= total / 20]
+    """The basis of a sum: the weakest of its parts, however small."""
+    bases: list[str] = [p["basis"] for p in parts if p["gib"]]
     return max(bases or ["derived"], key=_WEAKEST.index)
 
 
@@ -232,7 +231,8 @@ def explain_price(price: Payload, label: str, words: Words) -> Explanation:
         formula = f"{price['amount']:,.2f} {price['currency']} × {price['rate']:.4f}"
         when = price["rate_on"] + (" · " + _("older than 45 days") if price["rate_old"] else "")
         facts.append(Fact(_("Exchange rate"), when))
-    basis = (
+    # Comparisons frozen before a price said its basis are read by what else they say.
+    basis = price.get("basis") or (
         "assumed"
         if price["kind"] == "override"
         else "derived"
@@ -417,10 +417,11 @@ def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
     for other in card.get("disagreeing", ()):
         if other["figure"] == parts[1]:
             where = other["source"]["title"] if other["source"] else ""
+            unit = "" if other["unit"] == "1" else other["unit"]
             facts.append(
                 Fact(
                     _("Another source says"),
-                    f"{f.figure(other['value'])} {other['unit']} · {where}",
+                    " · ".join((f"{f.figure(other['value'])} {unit}".rstrip(), where)),
                     other["source"]["url"] if other["source"] else "",
                 )
             )

@@ -158,9 +158,6 @@ _ALL = (
 )
 FIELDS: Mapping[str, FormField] = {field.name: field for field in _ALL}
 
-VIEW_PARAMETERS = ("pin", "open", "rejected", "rows", "cols")
-"""Parameters that change what is shown, not what is asked."""
-
 POINTERS: Mapping[str, str] = {field.pointer: field.name for field in reversed(_ALL)}
 
 

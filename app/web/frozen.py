@@ -267,11 +267,10 @@ def source_rows(answer: dict[str, Any], words: Words) -> list[dict[str, str]]:
             {
                 "figure": _("%(label)s, unit price") % {"label": name},
                 "value": money.amount(price["amount_cny"]),
-                "basis": "assumed"
-                if price["kind"] == "override"
-                else "derived"
-                if price["converted"]
-                else "exact",
+                "basis": price.get("basis")
+                or (
+                    "assumed" if price["kind"] == "override" else "derived" if price["converted"] else "exact"
+                ),
                 "source": source.get("title") or price["channel"],
                 "url": source.get("url", ""),
                 "date": price["observed_on"],

@@ -135,7 +135,7 @@ def _entry(
         )
         for name in names
         # A new row is told by what it says, without the columns that it leaves empty.
-        if (before and after) or {**before, **after}[name] not in (None, "", False)
+        if (before and after) or _says({**before, **after}[name])
     ]
     card, figure = place or (entry["row"] if entry["table"] == "gpu" else "", "")
     known = next((gpu for gpu in snapshot.gpus if gpu.id == card), None)
@@ -165,6 +165,11 @@ def _link(table: str, row: str, card: str) -> str:
 def _name(table: str, name: str, words: Words) -> str:
     said = field_name(table, name, words.money.language)
     return words.gettext(FIELDS[said]) if said in FIELDS else said
+
+
+def _says(value: Any) -> bool:
+    # A number of 0 does: it equals False, but is a value.
+    return value is not None and value is not False and value != ""
 
 
 def _shown(value: Any, gettext: Callable[[str], str]) -> str:

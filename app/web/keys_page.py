@@ -57,8 +57,10 @@ def _revoke(request: Request, upload: Upload, key_id: str) -> Response:
     admin = editor_for(request, SCOPE, PATH)
     if isinstance(admin, Response):
         return admin
-    if key_id.isascii() and key_id.isalnum():
-        revoke_key(request.app.state.engine, key_id, Author(admin.name, upload.text("why")))
+    author = Author(admin.name, upload.text("why"))
+    known = key_id.isascii() and key_id.isalnum()
+    if not known or not revoke_key(request.app.state.engine, key_id, author):
+        return _page(request, code=404)
     return RedirectResponse(f"{PATH}?said=revoked", 303, {"cache-control": "no-store"})
 
 
@@ -80,6 +82,7 @@ def _page(
         made=made,
         asked=asked,
         refused=code == 422,
+        missing=code == 404,
         revoked=revoked,
         longest=MAX_NAME,
     )

@@ -259,6 +259,7 @@ DETAIL = {
     "communication_s": N_("Communication"),
     "launch_s": N_("Launch overhead"),
     "feeding_s": N_("Feeding data"),
+    "concurrent_sequences": N_("Sequences at a time"),
 }
 ECC = {
     "optional (off by default)": N_("optional, off by default"),

@@ -165,8 +165,9 @@ def _change_password(request: Request, upload: Upload) -> Response:
     new = upload.fields.get("new", "")
     try:
         # Whoever finds an open browser may guess at the password no faster than at the form to sign in.
-        attempts.count(editor.name, _address(request))
+        attempts.check(editor.name, _address(request))
         if authenticate(engine, editor.name, upload.fields.get("password", "")) is None:
+            attempts.count(editor.name, _address(request))
             return _account(page, editor, code=403, problem=page._("That is not your password."))
         attempts.forgive(editor.name, _address(request))
         if new != upload.fields.get("again", ""):

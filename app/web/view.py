@@ -18,6 +18,10 @@ from app.web.wording import split_condition
 
 Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
+SAME_CNY = 0.5
+"""Amounts that are shown in whole yuan look the same below this difference."""
+LEVEL = 1e-6
+"""Relative distance of a break-even from the present value at which two options are level now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,8 @@ def distance_from_first(option: Payload, first: Payload, objective: str, words: 
             return _("%(change)s in TFLOPS per yuan") % {"change": formats.signed_percent(mine / best - 1)}
     key = "purchase_cny" if objective == "purchase" else "total_cny"
     more = option["cost"][key] - first["cost"][key]
+    if abs(more) < SAME_CNY:
+        return _("same as first")
     if more >= 0:
         return _("%(amount)s above first") % {"amount": money.amount(more)}
     return _("%(amount)s below first") % {"amount": money.amount(-more)}
@@ -170,6 +176,8 @@ def flip_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
         up = at is not None and flip["now"] is not None and at > flip["now"]
         winner, condition = split_condition(flip["winner"] or "")
         pattern = _("above %(value)s") if up else _("below %(value)s")
+        if distance is not None and abs(distance) < LEVEL:
+            pattern = _("level at %(value)s")
         rows.append(
             {
                 "label": formats.label(flip["factor"], "flip"),
@@ -218,6 +226,8 @@ def flip_sentence(answer: Payload, words: Words) -> str:
     up = nearest["at"] > nearest["now"]
     what = words.formats.label(nearest["factor"], "flip")
     what = what[:1].lower() + what[1:]
+    if abs(nearest["distance"]) < LEVEL:
+        return _("Two options are level: any change of %(what)s may change the order.") % {"what": what}
     pattern = (
         _("Nearest flip, %(what)s: above %(value)s another option is first.")
         if up
@@ -230,7 +240,7 @@ def second_best(answer: Payload, objective: str, words: Words) -> dict[str, Any]
     """The runner-up and its distance."""
     # The first option's own reason may already name the runner-up.
     named = (
-        any(code.startswith("first_by") for code in answer["options"][0].get("reason_codes", ()))
+        any(code.startswith("first_") for code in answer["options"][0].get("reason_codes", ()))
         if answer["options"]
         else True
     )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import string
+from dataclasses import fields
 
 import pytest
 
 from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError
 from app.core.options import REJECTION_CODES
-from app.core.question import OBJECTIVES
-from app.services.defaults import frame_codes
+from app.core.question import OBJECTIVES, Economics, PriceRules
 from app.services.language import translations
 from app.services.templates import TEMPLATES
 from app.services.terms import TERM_OF_PARAMETER, TERMS
@@ -20,17 +20,23 @@ from tests.services.codes import all_codes
 
 # Codes that the sources put together from a name.
 STARTS = ("first_by", "only_one_by", "behind_first_by")
+EQUALS = ("first_of_equals_by", "behind_equal_by")
 # Rejections of a card for its framework or system bring a sentence of their own.
 BY_STAGE = [code for code in REJECTION_CODES if code not in ("framework", "os")]
+# Codes that `services.defaults` makes from names of fields.
+FRAME = [f.name for part in (PriceRules, Economics) for f in fields(part) if f.name != "tax"]
+FRAME += ["counts", "objective", "limit", "conditions", "task", "batch_size", "lora_rank", "lora_targets"]
+FRAME += ["gradient_checkpointing", "logits", "padding", "load", "software"]
 CHANGED = ["vendor", "region", "framework", "os", "feature", "count", "power", "budget", "deadline"]
 MADE = {
     **{f"{start}_{o}": "core.reasons" for o in OBJECTIVES for start in STARTS},
+    **{f"{start}_{by}": "core.reasons" for by in ("margin", "power", "name") for start in EQUALS},
     **{f"rejected_{code}": "core.shortlist" for code in BY_STAGE},
     **{f"remedy_{code}": "core.reasons" for code in (*CHANGED, "stale_price", "unpriced")},
     "remedy_more_cards": "core.advice",
     "remedy_smaller_batch": "core.advice",
     "remedy_smaller_batch_accumulated": "core.advice",
-    **dict.fromkeys(frame_codes(), "services.defaults"),
+    **{f"default_{name}": "services.defaults" for name in FRAME},
     **{f"price_{reason}": "catalog.prices" for reason in ("held", "undated", "superseded", "no_rate")},
     "price_likely_server_price": "catalog.prices",
     "price_far_from_history": "catalog.prices",

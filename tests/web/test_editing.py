@@ -236,6 +236,21 @@ def test_a_figure_that_breaks_a_rule_of_physics_waits_for_a_word(buyer: TestClie
     assert derived.status_code == 422 and 'id="formula-h"' in derived.text
 
 
+def test_a_figure_of_nothing_is_refused_and_one_far_off_waits_for_a_word(buyer: TestClient) -> None:
+    for value in ("0", "-1", "nan", "inf"):
+        refused = buyer.post("/gpus/rtx3090/figure", data=FIGURE | {"value": value, "confirm": "1"})
+        assert refused.status_code == 422 and 'name="confirm"' not in refused.text
+    # 350 W in force; no rule of physics holds it, only the distance does.
+    far = FIGURE | {"value": "700"}
+    refused = buyer.post("/gpus/rtx3090/figure", data=far)
+    assert refused.status_code == 422 and 'name="confirm"' in refused.text
+    assert "2 times the present 350" in unescape(refused.text)
+    assert buyer.post("/gpus/rtx3090/figure", data=far | {"confirm": "1"}).status_code == 303
+    assert buyer.get("/api/v1/gpus/rtx3090").json()["figures"]["tdp_w"]["value"] == 700
+    # Beside the value in force now it is no news.
+    assert buyer.post("/gpus/rtx3090/figure", data=far).status_code == 303
+
+
 def test_a_price_taken_back_stays_on_record(buyer: TestClient) -> None:
     buyer.post("/gpus/rtx3090/price", data=PRICE | {"amount": "6500", "source_url": "https://item.jd.com/3"})
     entry = newest(buyer, "price")
@@ -301,6 +316,10 @@ def test_an_admin_makes_and_revokes_keys(anyone: TestClient) -> None:
     assert anyone.post(f"/keys/{key.id}/revoke").headers["location"] == "/keys?said=revoked"
     assert anyone.get("/api/v1/changes", headers=headers).status_code == 401
     assert f'action="/keys/{key.id}/revoke"' not in anyone.get("/keys").text
+    # A key that there is not, or that is revoked already, is not said to be revoked now.
+    for unknown in ("zzz", "a-b", key.id):
+        refused = anyone.post(f"/keys/{unknown}/revoke")
+        assert refused.status_code == 404 and "There is no key of this id" in refused.text
     for name, scope in (("", "write"), ("x" * 81, "write"), ("script", "root"), ("script", "")):
         assert anyone.post("/keys", data={"name": name, "scope": scope}).status_code == 422
     log = unescape(anyone.get("/history?table=api_key").text)

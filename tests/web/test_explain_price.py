@@ -55,3 +55,20 @@ def test_a_quote_as_written_says_no_more() -> None:
 def test_several_quotes_are_no_median(kind: str, words: str) -> None:
     found = opened("en", kind=kind, n=3, high_cny=31_000.0)
     assert any(words in fact.text for fact in found.facts)
+
+
+def test_the_basis_of_a_sum_is_that_of_its_weakest_part() -> None:
+    text = translations("en").gettext
+    words = Words(text, Formats("en", text), Money("en"))
+    for small in ("assumed", "calibrated"):
+        answer = sample_answer()
+        parts = answer["options"][0]["memory"]["parts"]
+        for part in parts:
+            part["basis"] = "exact"
+        # However little of the whole it is.
+        parts[-1] |= {"gib": 0.001, "basis": small}
+        found = explain_answer(answer, "options.0.memory.per_gpu_gib.expected", words)
+        assert found is not None and found.basis == small
+        parts[-1]["gib"] = 0.0
+        found = explain_answer(answer, "options.0.memory.per_gpu_gib.expected", words)
+        assert found is not None and found.basis == "exact"

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.services import editors
-from app.services.editors import PER_ADDRESS, PER_NAME, Attempts, create_editor, set_password
+from app.services.editors import PER_ADDRESS, PER_NAME, PER_PAIR, Attempts, create_editor, set_password
 from app.services.keys import create_key
 from app.settings import Settings
 from app.web.access import safe_address
@@ -160,8 +160,8 @@ def test_a_wrong_name_and_a_wrong_password_look_alike(anyone: TestClient) -> Non
         assert answer.status_code == 403 and "<script>alert" not in answer.text
 
 
-def test_tries_at_one_name_are_limited_whatever_the_address(anyone: TestClient) -> None:
-    for _ in range(PER_NAME):
+def test_tries_at_one_name_from_one_address_are_limited(anyone: TestClient) -> None:
+    for _ in range(PER_PAIR):
         assert sign_in(anyone, password="wrong").status_code == 403
     refused = sign_in(anyone)
     assert refused.status_code == 429 and "set-cookie" not in refused.headers
@@ -180,21 +180,52 @@ def test_tries_of_one_address_are_limited_whatever_the_name(anyone: TestClient) 
 
 def test_whoever_signs_in_starts_again_at_nothing(anyone: TestClient) -> None:
     for _ in range(2):
-        for _ in range(PER_NAME - 1):
+        for _ in range(PER_PAIR - 1):
             assert sign_in(anyone, password="wrong").status_code == 403
         assert sign_in(anyone).status_code == 303
 
 
+def test_signing_in_often_is_no_guessing(anyone: TestClient) -> None:
+    # More often than any of the limits of one address allows failures.
+    for _ in range(PER_ADDRESS + 1):
+        anyone.cookies.clear()
+        assert sign_in(anyone).status_code == 303
+
+
+def test_a_guesser_does_not_lock_the_editor_out() -> None:
+    attempts = Attempts()
+    for _ in range(PER_PAIR):
+        attempts.check("buyer", "10.0.0.1")
+        attempts.count("buyer", "10.0.0.1")
+    with pytest.raises(editors.TooManyAttempts):
+        attempts.check("buyer", "10.0.0.1")
+    attempts.check("buyer", "10.0.0.2")
+    attempts.check("reader", "10.0.0.1")
+
+
+def test_a_guesser_with_many_addresses_is_limited_too() -> None:
+    attempts = Attempts()
+    for number in range(PER_NAME):
+        attempts.check("buyer", f"10.0.1.{number}")
+        attempts.count("buyer", f"10.0.1.{number}")
+    with pytest.raises(editors.TooManyAttempts):
+        attempts.check("buyer", "10.0.2.1")
+    # What one address is forgiven leaves the others counted.
+    attempts.forgive("buyer", "10.0.1.1")
+    with pytest.raises(editors.TooManyAttempts):
+        attempts.check("buyer", "10.0.2.1")
+
+
 def test_a_window_that_is_over_lets_in_again(monkeypatch: pytest.MonkeyPatch) -> None:
     attempts = Attempts()
-    for _ in range(PER_NAME):
+    for _ in range(PER_PAIR):
         attempts.count("buyer", "10.0.0.1")
     with pytest.raises(editors.TooManyAttempts) as refused:
-        attempts.count("buyer", "10.0.0.2")
+        attempts.check("buyer", "10.0.0.1")
     assert 890 <= refused.value.retry_after_s <= 900
     now = time.time()
     monkeypatch.setattr("time.time", lambda: now + 901)
-    attempts.count("buyer", "10.0.0.2")
+    attempts.check("buyer", "10.0.0.1")
 
 
 @pytest.mark.parametrize(
