@@ -161,7 +161,7 @@ def blocked_precision(work: Workload, rate: ComputeRate, table: GpuTable) -> Fla
     """Cards that cannot run the number format asked for, or whose rate or bandwidth nobody knows.
 
     Formats that only keep their weights narrow (nf4, mxfp4 …) compute in fp16 where bf16 is missing, in
-    training too; a model asked for in bf16 itself does not, since its numerics would have to be checked first.
+    training too; a model asked for in bf16 itself does not, since its numerics have to be checked first.
     """
     lacking = np.zeros_like(rate.lacks_type) if work.format.weight_only else rate.lacks_type
     return np.asarray(lacking | unrated(rate, table), dtype=bool)
