@@ -383,7 +383,12 @@ DIFFUSION_KERNELS: Mapping[str, float] = {"sdxl": 2.6, "flux": 1.5}
 in the U-Net for 16 (whose convolutions stay), 57 larger blocks in FLUX."""
 DIFFUSION_GRAPH_LAUNCH = 0.4
 """Launch time of a step under torch.compile over that of eager execution: fewer kernels, all from Python."""
-DIFFUSION_TRAIN_LAUNCH_S = 0.020
+DIFFUSION_TRAIN_PASSES = 3.0
+"""Launches of a training step over those of one denoising step: forward, and twice as many backward."""
+DIFFUSION_ADAPTER_LAUNCH = 2.0
+"""Adapters launch two products, a scaling and an addition of their own beside every adapted layer: about as
+many kernels again. One published rate agrees in order (kohya sd-scripts issue 827: SDXL LoRA on a 3090 Ti at
+1.1 s per step, read 2026-11-30); what the script does besides is not counted."""
 
 # Speech: 30-second windows, tokens written per window, launch time per generated token and layer.
 WINDOW_S = 30.0

@@ -222,10 +222,11 @@ def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
 
 def _step_launch_s(work: Workload) -> float:
     """Seconds in which one denoising step, or one training step, is launched."""
-    if work.trains:
-        return c.DIFFUSION_TRAIN_LAUNCH_S
     kernels = next((k for name, k in c.DIFFUSION_KERNELS.items() if work.model.id.startswith(name)), 1.0)
-    return c.DIFFUSION_LAUNCH_S * kernels * (c.DIFFUSION_GRAPH_LAUNCH if work.compile else 1.0)
+    step_s = c.DIFFUSION_LAUNCH_S * kernels * (c.DIFFUSION_GRAPH_LAUNCH if work.compile else 1.0)
+    if work.trains:
+        step_s *= c.DIFFUSION_TRAIN_PASSES * (1.0 if work.task == "training" else c.DIFFUSION_ADAPTER_LAUNCH)
+    return step_s
 
 
 def _denoiser_parameters(model: ModelArchitecture) -> float:
