@@ -153,7 +153,7 @@ def test_a_currency_that_contradicts_its_column_is_refused(seeded: Engine) -> No
         ("$700", None, "ambiguous_currency"),
         (700, "BTC", "unknown_currency"),
         (700, "USDT", "unknown_currency"),
-        (700, "XXX", "unknown_currency"),
+        (700, "XTS", "unknown_currency"),
         (700, None, "currency_missing"),
     ):
         row = item | {"amount": amount, "currency": currency}

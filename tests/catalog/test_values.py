@@ -113,7 +113,7 @@ def test_dates_that_are_refused(cell: Any, code: str) -> None:
 def test_currencies_are_those_of_iso_4217() -> None:
     for text in ("cny", "人民币", "¥", "USD", "NT$", "hkd", "€", "GBP", "jpy", "KRW"):
         assert currency_of(text) in CURRENCIES
-    for text in ("BTC", "USDT", "XXX", "dollars", "RM"):
+    for text in ("BTC", "USDT", "XTS", "dollars", "RM"):
         with pytest.raises(CellFault, match="unknown_currency"):
             currency_of(text)
 
