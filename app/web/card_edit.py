@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -128,7 +129,9 @@ def _read_faults(report: ImportReport, state: FormState, shown: Sequence[str], l
     return all(fault.confirmable for fault in report.faults)
 
 
-def _price_page(
+def _page(
+    template: str,
+    choices: Mapping[str, object],
     request: Request,
     card: dict[str, Any],
     state: FormState,
@@ -139,7 +142,7 @@ def _price_page(
 ) -> Response:
     page, _snapshot, _words = open_page(request)
     return page.render(
-        "gpu_price.html",
+        template,
         "/gpus",
         code,
         {"cache-control": "no-store"},
@@ -147,34 +150,20 @@ def _price_page(
         f=state,
         said=said,
         confirmable=confirmable,
-        currencies=CURRENCIES,
-        conditions=CONDITIONS,
-        pers=PER,
-        taxes=TAXES,
-        regions=tuple(REGION),
-        channels=CHANNELS,
+        **choices,
     )
 
 
-def _figure_page(
-    request: Request,
-    card: dict[str, Any],
-    state: FormState,
-    *,
-    code: int = 200,
-    said: str = "",
-    confirmable: bool = False,
-) -> Response:
-    page, _snapshot, _words = open_page(request)
-    return page.render(
-        "gpu_figure.html",
-        "/gpus",
-        code,
-        {"cache-control": "no-store"},
-        card=card,
-        f=state,
-        said=said,
-        confirmable=confirmable,
-        units=FIGURE_UNITS,
-        bases=BASES,
-    )
+_price_page = partial(
+    _page,
+    "gpu_price.html",
+    {
+        "currencies": CURRENCIES,
+        "conditions": CONDITIONS,
+        "pers": PER,
+        "taxes": TAXES,
+        "regions": tuple(REGION),
+        "channels": CHANNELS,
+    },
+)
+_figure_page = partial(_page, "gpu_figure.html", {"units": FIGURE_UNITS, "bases": BASES})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -64,6 +64,25 @@ def new_context(browser: Browser, **options: object) -> BrowserContext:
         " e => window.violations.push(`${e.effectiveDirective} ${e.blockedURI} ${e.sample}`))"
     )
     return context
+
+
+READERS: dict[str, Any] = {
+    "params": [("en-US", "light", 1440), ("zh-CN", "dark", 768), ("zh-CN", "light", 320)],
+    "ids": ["en-light-1440", "zh-dark-768", "zh-light-320"],
+}
+"""Language, colour scheme and width of the readers before whom a page must have no barrier."""
+
+
+def reader_context(browser: Browser, reader: tuple[str, str, int]) -> BrowserContext:
+    """The browser of one of READERS; the policy is bypassed so that axe can be put in."""
+    language, scheme, width = reader
+    return new_context(
+        browser,
+        locale=language,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+        bypass_csp=True,
+    )
 
 
 @pytest.fixture

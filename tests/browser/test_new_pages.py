@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.conftest import Watched, new_context, watch
+from tests.browser.conftest import READERS, Watched, new_context, reader_context, watch
 from tests.browser.test_pages import AXE, look
 from tests.conftest import require
 
@@ -42,21 +42,10 @@ def axe_source() -> str:
     return Path(AXE).read_text(encoding="utf-8")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[("en-US", "light", 1440), ("zh-CN", "dark", 768), ("zh-CN", "light", 320)],
-    ids=["en-light-1440", "zh-dark-768", "zh-light-320"],
-)
+@pytest.fixture(scope="module", **READERS)
 def reader(request: pytest.FixtureRequest, browser: Browser, live_server: str) -> Iterator[Watched]:
     """A reader with language, colour scheme and width; the policy is bypassed so that axe can be put in."""
-    language, scheme, width = request.param
-    context = new_context(
-        browser,
-        locale=language,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 900},
-        bypass_csp=True,
-    )
+    context = reader_context(browser, request.param)
     yield watch(context, live_server)
     context.close()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.conftest import Watched, new_context, watch
+from tests.browser.conftest import READERS, Watched, new_context, reader_context, watch
 from tests.conftest import ROOT, require
 
 if TYPE_CHECKING:
@@ -58,21 +58,10 @@ def look(watched: Watched, path: str, axe: str) -> list[Any]:
     return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in found["violations"]]
 
 
-@pytest.fixture(
-    scope="module",
-    params=[("en-US", "light", 1440), ("zh-CN", "dark", 768), ("zh-CN", "light", 320)],
-    ids=["en-light-1440", "zh-dark-768", "zh-light-320"],
-)
+@pytest.fixture(scope="module", **READERS)
 def visitor(request: pytest.FixtureRequest, browser: Browser, live_server: str) -> Iterator[Watched]:
     """A reader with language, colour scheme and width; the policy is bypassed so that axe can be put in."""
-    language, scheme, width = request.param
-    context = new_context(
-        browser,
-        locale=language,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 900},
-        bypass_csp=True,
-    )
+    context = reader_context(browser, request.param)
     yield watch(context, live_server)
     context.close()
 

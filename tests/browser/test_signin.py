@@ -17,7 +17,7 @@ from app.catalog.db import create_engine_from_url
 from app.main import create_app
 from app.services.editors import create_editor
 from app.settings import Settings
-from tests.browser.conftest import Watched, new_context, watch
+from tests.browser.conftest import READERS, Watched, new_context, reader_context, watch
 from tests.browser.test_pages import AXE, look
 from tests.cheap_hashes import cheap_hashes
 from tests.conftest import require
@@ -82,21 +82,10 @@ def sign_in(watched: Watched, path: str) -> None:
     page.wait_for_url(f"**{path}")
 
 
-@pytest.fixture(
-    scope="module",
-    params=[("en-US", "light", 1440), ("zh-CN", "dark", 768), ("zh-CN", "light", 320)],
-    ids=["en-light-1440", "zh-dark-768", "zh-light-320"],
-)
+@pytest.fixture(scope="module", **READERS)
 def editor(request: pytest.FixtureRequest, browser: Browser, server: str) -> Iterator[Watched]:
     """A signed-in editor who has made a key; the policy is bypassed so that axe can be put in."""
-    language, scheme, width = request.param
-    context = new_context(
-        browser,
-        locale=language,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 900},
-        bypass_csp=True,
-    )
+    context = reader_context(browser, request.param)
     watched = watch(context, server)
     sign_in(watched, "/keys")
     watched.page.fill("#name", "script")
