@@ -192,7 +192,7 @@ def test_three_workbooks_become_one_comparison(watched: Watched) -> None:
     assert "深圳甲科技有限公司 is lowest, ¥728 a card below the next" in text
     for figure in ("26,372", "27,100", "30,623", "37,250", "8-card server, host included"):
         assert figure in text
-    assert "478.0 TFLOPS is the sparse rate at INT8; dense it is 239.0 TFLOPS" in text
+    assert "478.0 TOPS is the sparse rate at INT8; dense it is 239.0 TOPS" in text
     assert "Expired on 2026-11-20" in text
     assert page.locator("input[name^=card-]").evaluate_all("all => all.map(i => i.value)") == ["L20"] * 3
     # A line is taken out and another card named; the comparison follows.
