@@ -40,7 +40,7 @@ def test_command(command: str, seeded_database: Path, tmp_path: Path) -> None:
     assert program == "cardworth"
     done = subprocess.run(
         [sys.executable, "-m", "app.cli", *arguments],
-        cwd=ROOT,
+        cwd=tmp_path,
         env={**os.environ, "CARDWORTH_DATABASE_URL": f"sqlite:///{path}"},
         capture_output=True,
         text=True,
