@@ -7,17 +7,13 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
+from app.charts.marking import N_
 from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
 
 Row = Mapping[str, Any]
 BAND = 0.10
 STRIP = 0.30
 """The strip ends at ±30 %; what lies beyond is drawn at its edge as a triangle that points on."""
-
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is shown."""
-    return text
 
 
 @dataclass(frozen=True, slots=True)

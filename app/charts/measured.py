@@ -7,16 +7,12 @@ from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 from typing import Any
 
+from app.charts.marking import N_
 from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
 
 STRIP_OCTAVES = 1.0
 """The strip ends at half and at twice the estimate; what lies beyond is a triangle at its edge."""
 SYMBOL_SIZE = 6
-
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is shown."""
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is shown."""
-    return text
+from app.charts.marking import N_
 
 
 @dataclass(frozen=True, slots=True)

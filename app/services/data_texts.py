@@ -6,15 +6,11 @@ import re
 from functools import lru_cache
 
 from app.services.language import translations
+from app.services.marking import N_
 
 CHINESE = "zh"
 CONTEXT = "note"
 """Of their translations: a word of a note is not the same word of a page."""
-
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is said."""
-    return text
 
 
 SEPARATORS = (" | ", "; ")

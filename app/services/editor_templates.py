@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is said."""
-    return text
-
+from app.services.marking import N_
 
 EDITOR_TEMPLATES: dict[str, str] = {
     "password_short": N_("A password has {limit} characters or more; a few words in a row are easy to keep."),

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is said."""
-    return text
-
+from app.services.marking import N_
 
 RESERVATION_TEMPLATES: dict[str, str] = {
     # Number formats and engines

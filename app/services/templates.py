@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from app.services.data_templates import DATA_TEMPLATES
 from app.services.editor_templates import EDITOR_TEMPLATES
+from app.services.marking import N_
 from app.services.notice_templates import NOTICE_TEMPLATES
 from app.services.reservation_templates import RESERVATION_TEMPLATES
 from app.services.speed_templates import SPEED_TEMPLATES
-
-
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is said."""
-    return text
-
 
 TEMPLATES: dict[str, str] = {
     # Faults of a field
