@@ -261,8 +261,14 @@ def _at_least_in_turns(grid: SpeedGrid) -> SpeedGrid:
     turns_s = sum(detail[f"{p}_s"] / np.exp(offset.get(p, 0.0)) for p in PARTS)
     turns = np.broadcast_to(grid.terms.units_per_step / turns_s, grid.expected.shape)
     better = turns > grid.expected
-    for card, plan in zip(*np.nonzero(better), strict=True):
-        better[card, plan] = grid.basis(int(card), int(plan))[0] != BASES[0]
+    # Measurements are of a card and a number of cards, whatever the plan.
+    counts = np.array(grid.corrections.counts)
+    for first, count in enumerate(counts.tolist()):
+        if count in counts[:first]:
+            continue
+        same = counts == count
+        for card in np.flatnonzero(better[:, same].any(axis=1)).tolist():
+            better[card, same] &= grid.basis(card, first)[0] != BASES[0]
     return replace(grid, expected=np.where(better, turns, grid.expected))
 
 
