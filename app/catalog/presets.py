@@ -12,7 +12,7 @@ from app.catalog.names import normalise_name
 from app.core.estimates import Message
 from app.core.faults import FieldError, InputFault
 from app.core.gpu import Figure, Source
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from app.catalog.observations import CHANNEL_KINDS, PER, TAXES
 from app.catalog.presets import REMARKS
 from app.core.estimates import Basis
 from app.core.faults import InputFault
-from app.core.model import FAMILIES, architecture_from_fields
-from app.core.precision import FORMATS
+from app.core.formats import FORMATS
+from app.core.model.architecture import FAMILIES, architecture_from_fields
 from app.core.question import CONDITIONS, REGIONS
 
 Kind = Literal["text", "number", "integer", "boolean", "json"]

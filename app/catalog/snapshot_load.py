@@ -32,7 +32,7 @@ from app.catalog.usable import derived_usable
 from app.catalog.versions import latest, table_of
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark, Figure, Gpu, Source
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 
 T = TypeVar("T")
 _RATE_UNITS = ("TFLOPS", "TOPS")

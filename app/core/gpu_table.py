@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from app.core.formats import PrecisionFormat
 from app.core.gpu import RATE_FIGURES, Gpu
 from app.core.kept import Kept
-from app.core.precision import PrecisionFormat
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]

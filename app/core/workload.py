@@ -11,8 +11,8 @@ import numpy as np
 
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault
-from app.core.model import ModelArchitecture
-from app.core.precision import FORMATS, KV_FORMATS, WEIGHT_FORMATS, PrecisionFormat
+from app.core.formats import FORMATS, KV_FORMATS, WEIGHT_FORMATS, PrecisionFormat
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import Number
 
 Task = Literal["inference", "training", "lora", "qlora"]

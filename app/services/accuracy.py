@@ -17,6 +17,10 @@ from app.catalog.snapshot import Snapshot
 from app.core.accuracy import (
     FALSE_VERDICT_LIMIT,
     GROUPS,
+    NO_TOOL_FOR,
+    PEERS,
+    PEERS_MEASURED_ON,
+    WORST_KV_FACTOR,
     Bracket,
     CaseClass,
     Comparison,
@@ -32,11 +36,10 @@ from app.core.accuracy import (
     step_above,
     verdicts_of,
 )
+from app.core.decide.fit import USABLE_SHARE, judge, max_batch_size
 from app.core.estimates import Interval, MemoryEstimate, Verdict
 from app.core.faults import InputFault
-from app.core.fit import USABLE_SHARE, judge, max_batch_size
 from app.core.memory import estimate
-from app.core.peers import MEASURED_ON, NO_TOOL_FOR, PEERS, WORST_KV_FACTOR
 from app.core.workload import Workload, resolve
 from app.services.requests import parse_workload
 
@@ -348,7 +351,7 @@ def memory_report(snapshot: Snapshot, part: Part | None = "report", rows: bool =
             "figures_left_out": _counts(code for _, _, code in found.left_out),
         },
         "peers": {
-            "measured_on": MEASURED_ON,
+            "measured_on": PEERS_MEASURED_ON,
             "tools": [asdict(figure) for figure in PEERS],
             "no_tool_for": list(NO_TOOL_FOR),
             "worst_kv_factor": WORST_KV_FACTOR,

@@ -9,7 +9,7 @@ from typing import Any
 
 from app import __version__
 from app.catalog.snapshot import Snapshot
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed.accuracy import Errors, SpeedAccuracy, observations, speed_accuracy
 from app.core.speed.readings import counted
 from app.services.cache import AnswerCache

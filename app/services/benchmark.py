@@ -11,14 +11,14 @@ from datetime import date
 import numpy as np
 
 from app.catalog.snapshot import Snapshot
-from app.core.candidates import evaluate, power_w
-from app.core.grid import best_plans, build_grid
+from app.core.decide.candidates import evaluate, power_w
+from app.core.decide.grid import best_plans, build_grid
+from app.core.decide.pricing import price_grid
+from app.core.decide.shortlist import rank
 from app.core.memory import estimate
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.plan import legal_plans
-from app.core.pricing import price_grid
 from app.core.question import ShortlistQuestion
-from app.core.shortlist import rank
 from app.core.workload import Parallelism, Workload, resolve
 from app.services.prepared import prepared
 

@@ -18,17 +18,16 @@ import numpy as np
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed
-from app.core.advice import growth, remedies
+from app.core.decide.advice import growth, remedies
+from app.core.decide.fit import fit as core_fit
+from app.core.decide.grid import best_plans, build_grid
+from app.core.decide.options import Shortlist, latency_unreachable
+from app.core.decide.reasons import mismatches, precision_on
+from app.core.decide.shortlist import rank
+from app.core.decide.support import engine_runs
 from app.core.estimates import Message
 from app.core.faults import InputFault
-from app.core.fit import fit as core_fit
-from app.core.grid import best_plans, build_grid
-from app.core.latency import unreachable
-from app.core.options import Shortlist
 from app.core.plan import check_plan
-from app.core.reservations import mismatches, precision_on
-from app.core.shortlist import rank
-from app.core.support import engine_runs
 from app.core.workload import Parallelism, Workload, resolve
 from app.services import payload
 from app.services.cache import AnswerCache, canonical
@@ -137,7 +136,7 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
     estimate = core_speed.estimate(work, plan, request.gpu, ready.benchmarks, snapshot.gpus, ready.table)
     if not math.isfinite(float(estimate.expected)):
         raise InputFault.at("/gpu", "speed_unknown", gpu=request.gpu.name, precision=work.precision)
-    late = unreachable(work, estimate)
+    late = latency_unreachable(work, estimate)
     return {
         "gpu": _gpu(request),
         "count": request.count,

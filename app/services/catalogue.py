@@ -13,7 +13,7 @@ from app.catalog.rates import ExchangeRate
 from app.catalog.snapshot import Snapshot
 from app.core.faults import FieldError, InputFault
 from app.core.gpu import Benchmark, Gpu, Source
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.question import CONDITIONS, PriceRules
 from app.services import payload
 from app.services.payload import Payload, gpu_label, number, plain

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from app.catalog.snapshot import Snapshot
+from app.core.decide.options import REJECTION_CODES
 from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import limits_of
+from app.core.formats import FORMATS, KV_FORMATS, WEIGHT_FORMATS
 from app.core.gpu import RATE_FIGURES
-from app.core.model import FAMILIES
-from app.core.options import REJECTION_CODES
-from app.core.precision import FORMATS, KV_FORMATS, WEIGHT_FORMATS
+from app.core.model.architecture import FAMILIES
 from app.core.question import (
     CONDITIONS,
     DEFAULT_CONDITIONS,

@@ -10,7 +10,7 @@ from app.catalog.importing import ImportReport
 from app.catalog.snapshot import Snapshot
 from app.core.estimates import Message
 from app.core.gpu import Benchmark
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed.rows import (
     QUERIES_PER_S,
     UNIT_OF_FAMILY,

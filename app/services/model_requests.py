@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.catalog.snapshot import Snapshot
-from app.core.config_reader import read_config
 from app.core.faults import InputFault
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
+from app.core.model.config_reader import read_config
 from app.core.workload import RANGES
 from app.services.fields import Fields
 

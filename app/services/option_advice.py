@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from app.core.advice import availability_note, tensorflow_snippet, used_card_checks
+from app.core.decide.advice import availability_note, tensorflow_snippet, used_card_checks
 from app.core.estimates import Message
 from app.core.gpu import Gpu
 from app.core.question import SeedQuestions

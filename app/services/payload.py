@@ -11,10 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from app import __version__
-from app.core.estimates import Assumption, Interval, MemoryEstimate, Message, SpeedEstimate
-from app.core.gpu import Gpu, PriceChoice, Source
-from app.core.kept import Kept
-from app.core.options import (
+from app.core.decide.options import (
     Cost,
     Fit,
     Metrics,
@@ -24,8 +21,11 @@ from app.core.options import (
     Robustness,
     Shortlist,
 )
-from app.core.reasons import LASTING_CODES
-from app.core.shortlist import KEPT_REJECTIONS
+from app.core.decide.reasons import LASTING_CODES
+from app.core.decide.shortlist import KEPT_REJECTIONS
+from app.core.estimates import Assumption, Interval, MemoryEstimate, Message, SpeedEstimate
+from app.core.gpu import Gpu, PriceChoice, Source
+from app.core.kept import Kept
 from app.core.workload import Parallelism
 from app.services.card_names import short_card_name
 from app.services.figures import SIGNIFICANT_DIGITS

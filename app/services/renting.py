@@ -10,7 +10,7 @@ from app.catalog.dates import effective_date
 from app.catalog.presets import Rental
 from app.catalog.rates import HOME
 from app.catalog.snapshot import Snapshot
-from app.core.cost import break_even_month
+from app.core.decide.cost import break_even_month
 from app.core.question import Economics
 from app.services import payload
 from app.services.payload import Payload, number

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar, cast
 from app.catalog.snapshot import Snapshot
 from app.core.estimates import Assumption
 from app.core.faults import InputFault
+from app.core.formats import KV_FORMATS, WEIGHT_FORMATS
 from app.core.gpu import Gpu
-from app.core.precision import KV_FORMATS, WEIGHT_FORMATS
 from app.core.question import OBJECTIVES, Budget, ShortlistQuestion
 from app.core.workload import (
     ATTENTION,

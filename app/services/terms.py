@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.precision import FORMATS
+from app.core.formats import FORMATS
 
 
 def _precision_name(name: str) -> str:

@@ -8,11 +8,11 @@ from functools import lru_cache, partial
 from string import Formatter
 from typing import Any, TypeGuard
 
+from app.core.decide.reasons import LASTING_CODES
+from app.core.decide.shortlist import KEPT_REJECTIONS
 from app.core.estimates import Message
 from app.core.faults import FieldError
 from app.core.kept import Kept
-from app.core.reasons import LASTING_CODES
-from app.core.shortlist import KEPT_REJECTIONS
 from app.services import figures
 from app.services.card_names import short_card_name
 from app.services.language import translations

@@ -8,8 +8,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.api import examples
+from app.core.decide.options import REJECTION_CODES
 from app.core.estimates import PART_NAMES
-from app.core.options import REJECTION_CODES
 from tests.api.conftest import AS_OF
 
 LLAMA = examples.LLAMA_INFERENCE

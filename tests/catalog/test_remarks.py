@@ -11,7 +11,7 @@ from app.catalog.presets import REMARKS, Availability, deciding, governing_first
 from app.catalog.seed_read import read_seed
 from app.catalog.seed_spec import FACTS, FORM_FACTORS
 from app.catalog.snapshot import Snapshot
-from app.core.filters import CONDITIONAL, RESTRICTED, filter_cards
+from app.core.decide.filters import CONDITIONAL, RESTRICTED, filter_cards
 from app.core.gpu_table import GpuTable
 from app.core.question import Filters
 from app.resources import resource_path

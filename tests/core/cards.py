@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.core.gpu import Gpu, PriceChoice, Source
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 
 SOURCE = Source("test", "https://example.org", "test")
 

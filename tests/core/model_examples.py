@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 
 
 def decoder(**fields: Any) -> ModelArchitecture:

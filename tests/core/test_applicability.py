@@ -10,10 +10,10 @@ import pytest
 
 from app.core import memory, speed
 from app.core.applicability import CONDITIONS, ignored, why_ignored
+from app.core.decide.fit import judge
 from app.core.faults import InputFault
-from app.core.fit import judge
 from app.core.gpu_table import GpuTable
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.workload import TASKS, TOKEN_FAMILIES, Offload, Parallelism, Task, Workload, resolve
 from app.services.templates import TEMPLATES
 from tests.core.cards import BY_ID

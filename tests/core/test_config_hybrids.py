@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.config_reader import read_config
 from app.core.memory import kv_bytes_per_token
+from app.core.model.config_reader import read_config
 
 DELTA_NET = {
     "linear_num_key_heads": 16,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.config_reader import read_config
 from app.core.faults import InputFault
+from app.core.model.config_reader import read_config
 from tests.core.config_examples import CONFIGS
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.core.config_reader import read_config
 from app.core.faults import InputFault
 from app.core.memory import estimate
+from app.core.model.config_reader import read_config
 from app.core.workload import Workload
 
 QWEN2_VISION = {

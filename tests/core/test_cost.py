@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.core.cost import (
+from app.core.decide.cost import (
     break_even_month,
     energy_cny,
     ownership,

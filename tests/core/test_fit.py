@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.core.decide.fit import fit, judge, max_batch_size, max_sequence_length, usable_gib
 from app.core.estimates import Interval, MemoryEstimate
 from app.core.faults import InputFault
-from app.core.fit import fit, judge, max_batch_size, max_sequence_length, usable_gib
 from app.core.gpu import Gpu
 from app.core.memory import estimate
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 from app.core.workload import Parallelism, Workload, resolve
 from tests.core.model_examples import BERT_LARGE, LLAMA_3_1_8B, RESNET_50
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.advice import (
+from app.core.decide.advice import (
     availability_note,
     growth,
     power_supply,

@@ -9,7 +9,7 @@ import pytest
 from app.core.memory import estimate
 from app.core.memory.kv import padded_window_share, stores_windows_in_full
 from app.core.memory.weights import model_bytes
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.units import GIB
 from app.core.workload import Offload, Parallelism, Workload
 from tests.core.model_examples import DEEPSEEK_V3, GEMMA_3_27B, LLAMA_3_1_8B, QWEN3_30B

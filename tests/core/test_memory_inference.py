@@ -12,7 +12,7 @@ from app.core.formulas import FORMULAS
 from app.core.gpu import Gpu
 from app.core.memory import estimate, kv_bytes_per_token
 from app.core.memory.kv import sequence_bytes
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 from app.core.units import GIB
 from app.core.workload import Offload, Parallelism, Workload
 from tests.core.model_examples import (

@@ -9,7 +9,7 @@ import pytest
 
 from app.core.memory import estimate
 from app.core.memory.activations import layer_bytes
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.workload import Parallelism, Workload
 from tests.core.model_examples import GEMMA_3_27B, LLAMA_3_1_8B
 

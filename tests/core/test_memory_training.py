@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.core.fit import judge, max_batch_size
+from app.core.decide.fit import judge, max_batch_size
 from app.core.formulas import FORMULAS
 from app.core.memory import estimate
 from app.core.memory.adapters import adapter_parameters
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 from app.core.units import GIB
 from app.core.workload import Offload, Parallelism, Workload
 from tests.core.model_examples import (

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.core.fit import max_batch_size
+from app.core.decide.fit import max_batch_size
 from app.core.memory import estimate
 from app.core.memory.vision_families import elements_per_image
 from app.core.memory.vision_names import BYTES_PER_ELEMENT, block_family
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 from app.core.workload import Workload, resolve
 from tests.core.model_examples import RESNET_50
 

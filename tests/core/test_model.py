@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.core.faults import InputFault
-from app.core.model import architecture_from_fields
+from app.core.model.architecture import architecture_from_fields
 from tests.core.model_examples import (
     BERT_BASE,
     BERT_LARGE,

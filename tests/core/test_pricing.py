@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from app.core.decide.pricing import PriceGrid, price_grid
 from app.core.gpu import PriceChoice, Source
-from app.core.model import architecture_from_fields
-from app.core.pricing import PriceGrid, price_grid
+from app.core.model.architecture import architecture_from_fields
 from app.core.question import Economics, ShortlistQuestion
 from app.core.workload import Workload
 from tests.core.cards import BY_ID

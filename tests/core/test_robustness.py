@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.decide.robustness import DRAWS
+from app.core.decide.shortlist import rank
 from app.core.gpu_table import GpuTable
 from app.core.question import Filters, ShortlistQuestion, Work
-from app.core.robustness import DRAWS
-from app.core.shortlist import rank
 from app.core.workload import Workload
 from tests.core.cards import ALL_PRICES, GPUS, LLAMA_8B, RESNET_50, price
 

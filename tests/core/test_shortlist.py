@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from app.core.decide.options import REJECTION_CODES, pareto_front
+from app.core.decide.reasons import Standing, reasons
+from app.core.decide.shortlist import rank
 from app.core.faults import InputFault
 from app.core.gpu_table import GpuTable
 from app.core.memory import estimate as estimate_memory
-from app.core.options import REJECTION_CODES
-from app.core.pareto import front
 from app.core.question import (
     OBJECTIVES,
     Budget,
@@ -22,8 +23,6 @@ from app.core.question import (
     ShortlistQuestion,
     Work,
 )
-from app.core.reasons import Standing, reasons
-from app.core.shortlist import rank
 from app.core.workload import Parallelism, Workload
 from tests.core.cards import (
     ALL_PRICES,
@@ -422,7 +421,7 @@ def test_a_named_plan_is_kept():
 def test_pareto_front_of_cost_and_speed():
     cost = np.array([1.0, 2.0, 2.0, 3.0, 4.0])
     speed = np.array([1.0, 3.0, 2.0, 3.0, 9.0])
-    assert front(cost, speed).tolist() == [0, 1, 4]
+    assert pareto_front(cost, speed).tolist() == [0, 1, 4]
     answer = ask()
     on = [o for o in answer.options if o.rank in answer.pareto]
     for option in on:

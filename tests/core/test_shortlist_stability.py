@@ -7,9 +7,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.core.decide.shortlist import rank
 from app.core.gpu_table import GpuTable
 from app.core.question import OBJECTIVES, Filters, ShortlistQuestion
-from app.core.shortlist import rank
 from app.core.workload import Workload
 from tests.core.cards import ALL_PRICES, GPUS, LLAMA_8B, RESNET_50, price
 

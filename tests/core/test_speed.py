@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.core.formats import FORMATS
 from app.core.gpu_table import GpuTable, card_class, compute_rate, link_over_pcie
-from app.core.precision import FORMATS
 from app.core.speed import estimate, speed_grid
 from app.core.speed.feeding import copy_gb_s
 from app.core.speed.inference import read_bytes

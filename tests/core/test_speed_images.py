@@ -9,7 +9,7 @@ import pytest
 
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
-from app.core.model import Component, ModelArchitecture
+from app.core.model.architecture import Component, ModelArchitecture
 from app.core.speed import estimate
 from app.core.speed.accuracy import speed_accuracy
 from app.core.speed.rows import observe

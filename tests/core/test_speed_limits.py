@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.core.decide.options import latency_rejection, latency_unreachable
+from app.core.decide.shortlist import rank
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import Floats, GpuTable
-from app.core.latency import rejected, unreachable
 from app.core.question import ShortlistQuestion
-from app.core.shortlist import rank
 from app.core.speed import BenchmarkIndex, SpeedGrid, estimate, speed_grid
 from app.core.workload import Parallelism, Workload, resolve
 from tests.core.cards import ALL_PRICES, BERT_LARGE, BY_ID, GPUS, LLAMA_8B, RESNET_50
@@ -146,7 +146,7 @@ def test_an_open_batch_fills_the_engine_and_the_answer_says_with_how_many():
 def test_a_limit_below_one_step_is_said_with_what_can_be_reached():
     late = replace(CHAT, batch_size=64, latency_limit_ms=1.0)
     found = estimate(late, ONE, H100)
-    said = unreachable(late, found)
+    said = latency_unreachable(late, found)
     assert said is not None
     assert said.code == "latency_limit_unreachable"
     # 16 GB of weights at 3.35 TB/s cannot be read in less than 4.8 ms.
@@ -156,9 +156,9 @@ def test_a_limit_below_one_step_is_said_with_what_can_be_reached():
     for limit in (said.params["reachable_ms"] + 0.01, 20.0, 1000.0):
         kept = replace(late, latency_limit_ms=limit)
         answer = estimate(kept, ONE, H100)
-        assert unreachable(kept, answer) is None
+        assert latency_unreachable(kept, answer) is None
         assert answer.detail["time_per_output_token_s"] * 1000.0 <= limit * 1.000001
-    assert unreachable(replace(late, load="single"), found) is None
+    assert latency_unreachable(replace(late, load="single"), found) is None
 
 
 def listed(limit_ms: float | None):
@@ -190,6 +190,6 @@ def test_the_limit_that_a_rejection_proposes_is_one_that_its_card_keeps():
 
 
 def test_a_proposed_limit_is_rounded_up():
-    message, remedy = rejected("H100", 1, 7.0712, 1.0)
+    message, remedy = latency_rejection("H100", 1, 7.0712, 1.0)
     assert message.params["reachable_ms"] == 7.0712
     assert remedy.change == {"workload.latency_limit_ms": 7.08}

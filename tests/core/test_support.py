@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from app.core.decide.reasons import simple_remedy
+from app.core.decide.support import CLEAR, engine_runs, runs, stack, stacks, without_engine
 from app.core.gpu_table import GpuTable
-from app.core.reasons import simple_remedy
-from app.core.support import CLEAR, engine_runs, runs, stack, stacks, without_engine
 from tests.core.cards import BY_ID, card
 
 

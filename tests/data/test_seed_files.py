@@ -16,7 +16,7 @@ import pytest
 from app.catalog.lint import lint_seed
 from app.catalog.names import normalise_name
 from app.catalog.seed_read import read_seed
-from app.core.precision import FORMATS
+from app.core.formats import FORMATS
 
 SEED = Path(__file__).resolve().parents[2] / "seed_data"
 DATE = re.compile(r"(20[0-2]\d|19\d\d)(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from app.catalog.snapshot import Snapshot
+from app.core.decide.reasons import precision_on
 from app.core.faults import InputFault
-from app.core.reservations import precision_on
 from app.core.workload import Workload, resolve
 from app.services import calculator, maintenance
 from app.services.requests import parse_workload

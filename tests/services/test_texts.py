@@ -8,9 +8,9 @@ from dataclasses import fields
 
 import pytest
 
+from app.core.decide.options import REJECTION_CODES
 from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError
-from app.core.options import REJECTION_CODES
 from app.core.question import OBJECTIVES, Economics, PriceRules
 from app.services.language import translations
 from app.services.templates import TEMPLATES
@@ -29,13 +29,13 @@ FRAME += ["counts", "objective", "limit", "conditions", "task", "batch_size", "l
 FRAME += ["gradient_checkpointing", "logits", "padding", "load", "software"]
 CHANGED = ["vendor", "region", "framework", "os", "feature", "count", "power", "budget", "deadline"]
 MADE = {
-    **{f"{start}_{o}": "core.reasons" for o in OBJECTIVES for start in STARTS},
-    **{f"{start}_{by}": "core.reasons" for by in ("margin", "power", "name") for start in EQUALS},
-    **{f"rejected_{code}": "core.shortlist" for code in BY_STAGE},
-    **{f"remedy_{code}": "core.reasons" for code in (*CHANGED, "stale_price", "unpriced")},
-    "remedy_more_cards": "core.advice",
-    "remedy_smaller_batch": "core.advice",
-    "remedy_smaller_batch_accumulated": "core.advice",
+    **{f"{start}_{o}": "core.decide.reasons" for o in OBJECTIVES for start in STARTS},
+    **{f"{start}_{by}": "core.decide.reasons" for by in ("margin", "power", "name") for start in EQUALS},
+    **{f"rejected_{code}": "core.decide.shortlist" for code in BY_STAGE},
+    **{f"remedy_{code}": "core.decide.reasons" for code in (*CHANGED, "stale_price", "unpriced")},
+    "remedy_more_cards": "core.decide.advice",
+    "remedy_smaller_batch": "core.decide.advice",
+    "remedy_smaller_batch_accumulated": "core.decide.advice",
     **{f"default_{name}": "services.defaults" for name in FRAME},
     **{f"price_{reason}": "catalog.prices" for reason in ("held", "undated", "superseded", "no_rate")},
     "price_likely_server_price": "catalog.prices",

@@ -7,7 +7,7 @@ from typing import Any
 from app.catalog.imports.columns import ADAPTERS
 from app.catalog.imports.references import References
 from app.core.estimates import Message
-from app.core.precision import FORMATS
+from app.core.formats import FORMATS
 from app.core.workload import default_engine
 
 Row = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.core.memory.numeric import smaller
 from app.core.memory.overhead import mlp_width
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 

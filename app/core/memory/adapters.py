@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 
 
 @lru_cache(maxsize=4096)

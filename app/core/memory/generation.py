@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from app.core.formats import FORMATS
 from app.core.memory import kv, overhead
 from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import generation_spread
 from app.core.memory.states import state_bytes
 from app.core.memory.terms import RESERVED, Reserve, Term
 from app.core.memory.weights import model_bytes
-from app.core.model import ModelArchitecture
-from app.core.precision import FORMATS
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 

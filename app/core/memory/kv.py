@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from app.core.formats import FORMATS
 from app.core.memory.numeric import ceiling, round_up, smaller
 from app.core.memory.weights import stage_share
-from app.core.model import ModelArchitecture
-from app.core.precision import FORMATS
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import GIB, MIB, Number
 from app.core.workload import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES, Parallelism, Workload
 

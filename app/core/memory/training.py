@@ -11,7 +11,7 @@ from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import training_spread
 from app.core.memory.states import state_bytes
 from app.core.memory.terms import PROCESS, RESERVED, Reserve, Term
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 

@@ -19,7 +19,7 @@ from app.core.memory.vision_names import (
     patch_of,
 )
 from app.core.memory.weights import model_bytes
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 
 
 class DenseTask(NamedTuple):

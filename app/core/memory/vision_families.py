@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from app.core.memory.vision_names import block_family
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 
 ELEMENTS_PER_MAC = {"vit": 1.4e-3, "swin": 2.4e-3, "efficientnet": 1.4e-2, "mobilenet": 2.0e-2, "vgg": 8.8e-4}
 ELEMENTS_PER_PARAMETER = {

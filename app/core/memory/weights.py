@@ -6,14 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from app.core.model import ModelArchitecture
-from app.core.parameter_count import (
+from app.core.formats import FORMATS
+from app.core.model.architecture import ModelArchitecture
+from app.core.model.parameter_count import (
     attention_count,
     expert_layers,
     expert_parameter_count,
     latent_down_projection_count,
 )
-from app.core.precision import FORMATS
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
 

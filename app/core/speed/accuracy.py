@@ -12,7 +12,7 @@ import numpy as np
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed.anchors import Evidence
 from app.core.speed.rows import Observed, group_of, observe
 from app.core.speed.splits import Held, held_out, is_fitted

@@ -12,7 +12,7 @@ import numpy as np
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark
 from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable, Index
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.inference import reference_kernels
 from app.core.speed.levels import Points, Posterior, Pulls

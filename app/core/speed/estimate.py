@@ -9,10 +9,10 @@ from functools import cached_property
 import numpy as np
 
 from app.core.estimates import Assumption, Basis, Interval, SpeedEstimate
+from app.core.formats import FORMATS
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
-from app.core.precision import FORMATS
 from app.core.speed.anchors import BenchmarkIndex, Corrections, corrections
 from app.core.speed.generation import schedule, speed_assumptions
 from app.core.speed.own import NO_PINS, PARTS, RUN, OwnRow, Pins, pins

@@ -7,7 +7,7 @@ import numpy as np
 from app.core.estimates import Assumption
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, GpuTable
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.inference import bandwidth_share, reference_kernels
 from app.core.speed.scaling import exposed_gradient_s

@@ -8,8 +8,8 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.memory.kv import sequence_bytes
 from app.core.memory.weights import model_bytes
-from app.core.model import ModelArchitecture
-from app.core.parameter_count import expert_layers
+from app.core.model.architecture import ModelArchitecture
+from app.core.model.parameter_count import expert_layers
 from app.core.plan import LAYER_SPLIT_ENGINES
 from app.core.speed import constants as c
 from app.core.speed.hopper import multiprocessor_share, power_share

@@ -10,7 +10,7 @@ import numpy as np
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed.rows import (
     features,
     local_batch,

@@ -12,7 +12,7 @@ import numpy as np
 from app.core.faults import InputFault
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
-from app.core.model import ModelArchitecture, architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
 from app.core.speed.scenarios import (

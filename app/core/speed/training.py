@@ -6,7 +6,7 @@ import numpy as np
 
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.hopper import power_share
 from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling

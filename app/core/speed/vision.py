@@ -8,7 +8,7 @@ import numpy as np
 
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, GpuTable
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.feeding import copy_limit_s
 from app.core.speed.scaling import exposed_gradient_s, straggling

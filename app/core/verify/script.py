@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.core.gpu import Gpu
-from app.core.model import ModelArchitecture
+from app.core.model.architecture import ModelArchitecture
 from app.core.speed.rows import QUERIES_PER_S, UNIT_OF_FAMILY
 from app.core.verify import common_part, tensorflow_part, torch_part
 from app.core.workload import Workload

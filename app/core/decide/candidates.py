@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.cost import UNIT_NAMES, Costs, ownership, work_hours
+from app.core.decide.cost import UNIT_NAMES, Costs, ownership, work_hours
+from app.core.decide.filters import STAGES
+from app.core.decide.grid import Best
+from app.core.decide.options import objective_score, too_late
+from app.core.decide.pricing import PriceGrid
 from app.core.faults import InputFault
-from app.core.filters import STAGES
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
-from app.core.grid import Best
 from app.core.kept import Kept
-from app.core.latency import too_late
-from app.core.objectives import objective_score
-from app.core.pricing import PriceGrid
 from app.core.question import ShortlistQuestion
 from app.core.units import TERA
 

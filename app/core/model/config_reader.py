@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from app.core.faults import InputFault
-from app.core.model import ModelArchitecture, architecture_from_fields
-from app.core.precision import FORMATS
-from app.core.readers.bounded import POINTER, Config, check_bounds
-from app.core.readers.decoders import DECODERS, llama_like
-from app.core.readers.hybrids import HYBRIDS
-from app.core.readers.images import IMAGES
-from app.core.readers.keys import in_words_of_file
-from app.core.readers.others import OTHERS
-from app.core.readers.towers import tower_count
+from app.core.formats import FORMATS
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
+from app.core.model.readers.bounded import POINTER, Config, check_bounds, in_words_of_file
+from app.core.model.readers.decoders import DECODERS, llama_like
+from app.core.model.readers.hybrids import HYBRIDS
+from app.core.model.readers.others import IMAGES, OTHERS
+from app.core.model.readers.towers import tower_count
 
 WHOLE = ("clip",)
 """Types whose text part is no language model of its own."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from app.core import size_patterns
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import FieldReader, limits_of
-from app.core.parameter_count import active_parameter_count, embedding_count, parameter_count
-from app.core.precision import FORMATS
+from app.core.formats import FORMATS
+from app.core.model import size_patterns
+from app.core.model.parameter_count import active_parameter_count, embedding_count, parameter_count
 
 FAMILIES = ("decoder", "encoder", "encoder-decoder", "vision", "diffusion", "speech")
 

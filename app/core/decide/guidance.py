@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.advice import fewest_changes, utilisation_warning, vram_tier
+from app.core.decide.advice import fewest_changes, utilisation_warning, vram_tier
 from app.core.estimates import Message
 from app.core.question import Economics, SeedQuestions
 from app.core.workload import Workload

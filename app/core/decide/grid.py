@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.core.decide.options import within_latency_first
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import ComputeRate, Flags, Floats, GpuTable, Index, compute_rate
-from app.core.latency import kept_first
 from app.core.memory.estimator import Draft, draft
 from app.core.plan import CARDS_PER_HOST, legal_plans
 from app.core.speed import SpeedGrid, speed_grid
@@ -129,7 +129,7 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     # taken. Where nothing fits, the plan that misses least.
     room = np.where(np.isnan(grid.margin_gib), -1e9, grid.margin_gib)
     token_ms = grid.speed.token_ms
-    relative = kept_first(relative, token_ms, grid.speed.limit_ms, KEEPS_LIMIT)
+    relative = within_latency_first(relative, token_ms, grid.speed.limit_ms, KEEPS_LIMIT)
     score = np.where(grid.level > 0, grid.level * 10.0 + relative, room * 1e-9)
     present, picks = [], []
     for count, columns in grid.columns(counts):

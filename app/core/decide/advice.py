@@ -9,13 +9,13 @@ from datetime import date
 from itertools import combinations
 from typing import Any
 
+from app.core.decide.fit import fit, judge, max_batch_size, usable_gib
+from app.core.decide.options import Remedy
 from app.core.estimates import Message
 from app.core.faults import InputFault
-from app.core.fit import fit, judge, max_batch_size, usable_gib
 from app.core.gpu import Gpu
 from app.core.memory import estimate
-from app.core.model import architecture_from_fields
-from app.core.options import Remedy
+from app.core.model.architecture import architecture_from_fields
 from app.core.speed import estimate as speed_estimate
 from app.core.workload import Parallelism, Workload, resolve
 

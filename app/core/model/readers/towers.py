@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.core.readers.bounded import Config
+from app.core.model.readers.bounded import Config
 
 Counter = Callable[[Config, Config, int], int]
 """(whole file, vision_config, width of the language model) -> parameters of tower and projector."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.core.model import ModelArchitecture
+    from app.core.model.architecture import ModelArchitecture
 
 
 def parameter_count(model: ModelArchitecture) -> int:

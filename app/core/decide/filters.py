@@ -8,12 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
+from app.core.decide.support import FrameworkRelease, engine_runs, stacks, without_engine
 from app.core.estimates import Message
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, GpuTable
 from app.core.kept import Kept
 from app.core.question import Filters
-from app.core.support import FrameworkRelease, engine_runs, stacks, without_engine
 
 
 class Availability(Protocol):

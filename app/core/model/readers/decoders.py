@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.core.faults import InputFault
-from app.core.readers.bounded import Config
+from app.core.model.readers.bounded import Config
 
 Fields = dict[str, Any]
 

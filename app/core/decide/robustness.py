@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.core.cost import LOAD
+from app.core.decide.cost import LOAD
+from app.core.decide.options import Flip, Robustness, objective_score
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
 from app.core.memory import estimate as estimate_memory
-from app.core.objectives import objective_score
-from app.core.options import Flip, Robustness
 from app.core.question import HOST_SHARE, Economics
 
 if TYPE_CHECKING:
-    from app.core.shortlist import Cell, Ranking
+    from app.core.decide.shortlist import Cell, Ranking
 
 DRAWS = 2000
 RIVALS = 12

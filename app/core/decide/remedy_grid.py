@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.core.decide.fit import judge
+from app.core.decide.grid import Grid
+from app.core.decide.options import Fit, Remedy
 from app.core.estimates import Message
-from app.core.fit import judge
 from app.core.gpu_table import Floats
-from app.core.grid import Grid
 from app.core.memory import estimate
-from app.core.options import Fit, Remedy
 from app.core.workload import TOKEN_FAMILIES, Workload
 
 

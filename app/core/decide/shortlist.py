@@ -8,8 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from app.core import latency
-from app.core.candidates import (
+from app.core.decide.candidates import (
     Candidates,
     cheapest,
     evaluate,
@@ -19,23 +18,25 @@ from app.core.candidates import (
     order,
     power_w,
 )
-from app.core.cost import UNIT_NAMES
-from app.core.estimates import Assumption, Message
-from app.core.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
-from app.core.gpu import Benchmark, Gpu
-from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
-from app.core.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
-from app.core.guidance import guidance
-from app.core.kept import Kept
-from app.core.latency import too_late
-from app.core.memory import estimate as estimate_memory
-from app.core.memory.estimator import reserved_on
-from app.core.options import Cost, Fit, Metrics, Option, Rejected, Remedy, Robustness, Shortlist
-from app.core.pareto import front
-from app.core.plan import counts_to_try
-from app.core.pricing import PriceGrid, Prices, price_grid
-from app.core.question import ShortlistQuestion
-from app.core.reasons import (
+from app.core.decide.cost import UNIT_NAMES
+from app.core.decide.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
+from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
+from app.core.decide.guidance import guidance
+from app.core.decide.options import (
+    Cost,
+    Fit,
+    Metrics,
+    Option,
+    Rejected,
+    Remedy,
+    Robustness,
+    Shortlist,
+    latency_rejection,
+    pareto_front,
+    too_late,
+)
+from app.core.decide.pricing import PriceGrid, Prices, price_grid
+from app.core.decide.reasons import (
     Standing,
     filtered,
     option_flags,
@@ -43,10 +44,18 @@ from app.core.reasons import (
     reasons,
     simple_remedy,
 )
-from app.core.remedy_grid import memory_remedies
-from app.core.robustness import RIVALS, robustness
+from app.core.decide.remedy_grid import memory_remedies
+from app.core.decide.robustness import RIVALS, robustness
+from app.core.decide.support import FrameworkRelease
+from app.core.estimates import Assumption, Message
+from app.core.gpu import Benchmark, Gpu
+from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
+from app.core.kept import Kept
+from app.core.memory import estimate as estimate_memory
+from app.core.memory.estimator import reserved_on
+from app.core.plan import counts_to_try
+from app.core.question import ShortlistQuestion
 from app.core.speed import speed_assumptions
-from app.core.support import FrameworkRelease
 from app.core.units import YUAN_PER_KILO
 from app.core.workload import Parallelism, resolve
 
@@ -215,7 +224,7 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
     shown = ranking.order[:limit]
     total = np.broadcast_to(candidates.costs.total_cny, shape).ravel()[ranking.order]
     speed = np.broadcast_to(candidates.speed, shape).ravel()[ranking.order]
-    on_front = front(total, speed)
+    on_front = pareto_front(total, speed)
     pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
     rivals = ranking.cells(ranking.order[: max(RIVALS, len(shown))])
     cells = rivals[: len(shown)]
@@ -461,7 +470,7 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
             "limit_w": question.filters.max_power_w,
         }
     elif late is not None:
-        message, remedy = latency.rejected(gpu.name, count, *late)
+        message, remedy = latency_rejection(gpu.name, count, *late)
     elif code == "deadline" and ranking.candidates.hours is not None:
         params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
         params["deadline_hours"] = hours_limit(question)

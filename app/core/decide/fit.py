@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from app.core.decide.options import Fit
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
 from app.core.memory import estimate
-from app.core.options import Fit
 from app.core.workload import RANGES, TOKEN_FAMILIES, Parallelism, Workload, resolve
 
 Values = npt.NDArray[np.float64]

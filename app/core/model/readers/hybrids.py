@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from app.core.readers.bounded import Config
-from app.core.readers.decoders import llama_like
+from app.core.model.readers.bounded import Config
+from app.core.model.readers.decoders import llama_like
 
 Fields = dict[str, Any]
 _CHUNK = 256

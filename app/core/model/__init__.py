@@ -1,0 +1,1 @@
+"""Model architectures: their dimensions, their parameters, and how a config.json is read."""
