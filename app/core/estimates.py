@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from app.core.answer import Reader, Schema, Written, plain, written
 from app.core.units import Number
 
 Basis = Literal["exact", "measured", "calibrated", "derived", "assumed"]
@@ -28,10 +29,64 @@ PART_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A code and its parameters; `services.texts` says it in the reader's language."""
+    """A code and its parameters; it is said in the reader's language where an answer is written."""
 
     code: str
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """As it is written where there is no reader."""
+        return {"code": self.code, "params": plain(self.params)}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Schema:
+        return written(message_of, _say, True)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> Schema:
+        return {"type": "string"}
+
+
+def message_of(value: Any) -> Any:
+    """A message, also from its stored form; messages among its parameters too."""
+    if isinstance(value, Message):
+        return value
+    if not isinstance(value, Mapping) or not isinstance(value.get("code"), str):
+        raise ValueError("a message has a code and parameters")
+    return Message(value["code"], {k: _parameter(v) for k, v in dict(value.get("params") or {}).items()})
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_parameter(v) for v in value]
+    if isinstance(value, dict) and value.keys() == {"code", "params"}:
+        return message_of(value)
+    return value
+
+
+def _say(message: Message, info: Any) -> Any:
+    reader: Reader | None = info.context
+    return message.stored if reader is None else reader.say(message.code, message.params)
+
+
+def _say_with_code(message: Message, info: Any) -> Any:
+    reader: Reader | None = info.context
+    if reader is None:
+        return message.stored
+    return {"code": message.code, "text": reader.say(message.code, message.params)}
+
+
+_CODE_AND_TEXT = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string", "description": "What is said, as a word that programs may compare."},
+        "text": {"type": "string", "description": "The sentence in the language of the answer."},
+    },
+    "required": ["code", "text"],
+}
+MessageWithCode = Annotated[Message, Written(_say_with_code, _CODE_AND_TEXT, message_of, to_reader=True)]
+"""A message that is written as {code, text}."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 import numpy.typing as npt
 
-Number = float | npt.NDArray[np.float64]
+from app.core.answer import FIGURE
+
+Number = Annotated[float | npt.NDArray[np.float64], FIGURE]
 """A scalar, or an array that broadcasts: every formula of the core takes either."""
 
 GIB = 1024**3

@@ -128,7 +128,7 @@ def say(payload: Any, language: str) -> Any:
     for key, value in payload.items():
         kind = type(value)
         if key in _WITHOUT_MESSAGES or not (kind is dict or kind is list):
-            said[key] = _label(value, language) if key == "winner" and value else value
+            said[key] = say_label(value, language) if key == "winner" and value else value
         elif key == "rejected" and kind is list:
             said[key] = _say_rejected(value, language)
         elif kind is dict and is_message(value):
@@ -212,14 +212,14 @@ def _shown(name: str, value: Any, language: str) -> str:
     if isinstance(value, int | float) or hasattr(value, "__float__"):
         return _number(name, float(value), language)
     if name in _LABELS:
-        return _label(str(value), language)
+        return say_label(str(value), language)
     if name in _CARDS:
         return short_card_name(str(value))
     kind = TERM_OF_PARAMETER.get(name)
     return str(value) if kind is None else term(kind, str(value), language)
 
 
-def _label(text: str, language: str) -> str:
+def say_label(text: str, language: str) -> str:
     """The label of an option, its condition in the reader's language: 2 × RTX 4090 (used)."""
     text = short_card_name(text)
     match = _CONDITION.fullmatch(text)
