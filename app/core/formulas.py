@@ -1,7 +1,15 @@
-"""The registry of formulas: what /method prints and the documentation test reads."""
+"""Formulas in two forms: the general one of /method, and the one of a figure, which gives its number.
+
+The formula of a figure is arithmetic over named operands: + - * / ** and parentheses, max, min, ceil, floor,
+log2. `evaluate` works it out and takes nothing else: whoever has the printed text can check the figure.
+"""
 
 from __future__ import annotations
 
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app.core.estimates import Basis
@@ -40,3 +48,89 @@ def register(*formulas: Formula) -> None:
         if formula.id in FORMULAS:
             raise ValueError(f"formula {formula.id} is registered twice")
         FORMULAS[formula.id] = formula
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One name in the formula of a figure."""
+
+    name: str
+    value: float
+    unit: str
+    text: str
+    """What it is: English source text; translated through the catalogue."""
+    expression: str = ""
+    """How it follows from other operands of the same figure; empty for what is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """The formula of one figure as it was computed: evaluating it with its operands gives the figure."""
+
+    expression: str
+    operands: tuple[Operand, ...]
+
+    @property
+    def value(self) -> float:
+        """The figure, from the text and the operands alone."""
+        return evaluate(self.expression, {o.name: o.value for o in self.operands})
+
+
+NOT_WORKED = Worked("", ())
+"""Of figures that nobody opened."""
+
+_BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_CALLS: Mapping[str, Callable[..., float]] = {
+    "max": max,
+    "min": min,
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "log2": math.log2,
+}
+LONGEST = 20_000
+"""Characters of an expression; what is computed here stays far below."""
+
+
+def evaluate(expression: str, values: Mapping[str, float]) -> float:
+    """Value of a printed formula.
+
+    Parameters
+    ----------
+    expression: arithmetic as in the head of this module. values: of every name in it.
+
+    Returns
+    -------
+    The number.
+
+    Errors
+    ------
+    ValueError for anything that is no such arithmetic, or a name without a value.
+    """
+    if len(expression) > LONGEST:
+        raise ValueError("expression too long")
+    try:
+        return float(_value(ast.parse(expression, mode="eval").body, values))
+    except (SyntaxError, RecursionError, MemoryError, TypeError, ArithmeticError) as error:
+        raise ValueError(f"no number: {expression[:200]}") from error
+
+
+def _value(node: ast.expr, values: Mapping[str, float]) -> float:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return float(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name) and node.id in values:
+        return values[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_value(node.operand, values)
+    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        return _BINARY[type(node.op)](_value(node.left, values), _value(node.right, values))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
+        call = _CALLS.get(node.func.id)
+        if call is not None and node.args:
+            return float(call(*(_value(argument, values) for argument in node.args)))
+    raise ValueError(f"not in a formula: {ast.unparse(node)[:200]}")

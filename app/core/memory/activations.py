@@ -8,6 +8,7 @@ from typing import NamedTuple
 from app.core.memory.numeric import smaller
 from app.core.memory.overhead import mlp_width
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, constants, counted, named
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -30,19 +31,28 @@ class Family(NamedTuple):
     scores: float
 
 
+def _family(linear: float, scores: float) -> Family:
+    return Family(
+        Constant(linear, "eager_factor", "", "what eager kernels keep over the textbook count"),
+        Constant(
+            scores, "score_factor", "", "what eager kernels keep of the attention scores over the count"
+        ),
+    )
+
+
 # PyTorch encoders (Trainer, eager attention): fp32 2,089 MiB a sample at 512 where the textbook says 1,656;
 # under autocast softmax and LayerNorm stay fp32 and casts are further tensors: 1.67 GiB a sample.
-ENCODER = {"wide": Family(1.22, 1.30), "narrow": Family(1.25, 2.4)}
+ENCODER = {"wide": _family(1.22, 1.30), "narrow": _family(1.25, 2.4)}
 # TensorFlow composes GELU, LayerNorm and dropout of elementwise kernels that each keep their output.
 TENSORFLOW = {
-    "old": Family(2.1, 1.5),
-    "usual": Family(1.5, 1.75),
-    "new": Family(1.35, 1.5),
+    "old": _family(2.1, 1.5),
+    "usual": _family(1.5, 1.75),
+    "new": _family(1.35, 1.5),
 }
-TENSORFLOW_AMP = Family(1.45, 1.7)
-GATED = 0.92
+TENSORFLOW_AMP = _family(1.45, 1.7)
+GATED = Constant(0.92, "gated_factor", "", "measured over the textbook count of a gated layer")
 """Measured against the count of a gated decoder layer: 0.91-0.94 on Llama-2 7B and 13B, Qwen-7B."""
-COMPILED = 0.67
+COMPILED = Constant(0.67, "compiled_factor", "", "share of a layer's activations that compiled kernels keep")
 """torch.compile fuses norms, rotary and SwiGLU: 29-32 h of 43.5 h bytes remain (60 -> 51 GiB measured)."""
 
 
@@ -76,9 +86,8 @@ def layer_bytes(
     reference/memory_training_findings.md §1-3. Read 2026-11-30.
     """
     w = 4.0 if wide else 2.0
-    h, a, d = float(model.hidden_size), model.attention_heads, model.head_dim
-    heads = model.kv_heads if isinstance(model.kv_heads, int) else sum(model.kv_heads) / len(model.kv_heads)
-    k = float(heads or a)
+    h, a, d = model.hidden_size, model.attention_heads, model.head_dim
+    k = counted(_mean_kv_heads, model, name="kv_heads") or a
     width = mlp_width(model)
     queries, keys = a * d, 2.0 * k * d
     if model.kv_lora_rank:
@@ -112,10 +121,26 @@ def layer_bytes(
             linear *= 0.8
     elif gated:
         linear = COMPILED if compiled else GATED
-    return LayerBytes(linear * replicated, linear * sharded, quadratic * scores, w * h)
+    return LayerBytes(
+        named(linear * replicated, "replicated_bytes"),
+        named(linear * sharded, "sharded_bytes"),
+        named(quadratic * scores, "score_bytes"),
+        named(w * h, "boundary_bytes"),
+    )
 
 
-LOGIT_BYTES = {"full": 13.0, "old": 10.0, "fused": 6.0, "compiled": 8.3, "chunked": 1.0, "wide": 16.0}
+def _mean_kv_heads(model: ModelArchitecture) -> float:
+    """Key and value heads of a layer; the mean where they differ by layer."""
+    heads = model.kv_heads
+    return sum(heads) / len(heads) if isinstance(heads, tuple) else float(heads)
+
+
+LOGIT_BYTES = constants(
+    {"full": 13.0, "old": 10.0, "fused": 6.0, "compiled": 8.3, "chunked": 1.0, "wide": 16.0},
+    "logit_bytes",
+    "B",
+    "bytes that the loss keeps per token and vocabulary entry at its peak",
+)
 """Per token and vocabulary entry. PyTorch: 2 logits + 4 upcast + 4 log-softmax + 4 gradient at its peak,
 measured 12.5-14.3. Releases of 2023 free the upcast earlier (10; 8-16 measured) but leave a pool of 45
 behind. Fused losses of pre-training stacks work in place: 2 + 4. Compiled losses: 8.3 measured. Chunks: 1."""
@@ -139,9 +164,9 @@ def logit_bytes(work: Workload, plan: Parallelism) -> float:
     return LOGIT_BYTES["compiled" if work.compile and not sharded else "full"]
 
 
-POOL_BYTES_SHORT = 24.0
-POOL_BYTES_LONG = 11.0
-POOL_TOKENS = 2048.0
+POOL_BYTES_SHORT = Constant(24.0, "pool_bytes_short", "B", "reserved beside the logits, per early token")
+POOL_BYTES_LONG = Constant(11.0, "pool_bytes_long", "B", "reserved beside the logits, per token and entry")
+POOL_TOKENS = Constant(2048.0, "pool_tokens", "", "tokens up to which the reserve grows faster")
 """What PyTorch 2.0-2.1 kept reserved beside the allocated logits: 45 B per token and entry up to 2,048
 tokens, 21 beyond, on vocabularies of 64k to 152k (21 rows of one benchmark, fit part)."""
 

@@ -44,13 +44,13 @@ def adapter_parameters(model: ModelArchitecture, rank: int, targets: str = "all-
     if model.family in ("encoder-decoder", "speech"):
         cross = (model.encoder_layers + model.layers) * 4 * 2 * h
     if targets == "attention":
-        return float(rank * (attention + cross))
+        return rank * (attention + cross)
     width = model.intermediate_size
     if model.is_moe:
         width = model.shared_experts * model.expert_intermediate_size
     layers = model.layers + (model.encoder_layers if cross else 0)
     mlp = layers * (3 if model.gated_mlp else 2) * (h + width) if width else 0
-    return float(rank * (attention + cross + mlp))
+    return rank * (attention + cross + mlp)
 
 
 @lru_cache(maxsize=4096)
@@ -58,4 +58,4 @@ def largest_matrix(model: ModelArchitecture) -> float:
     """Elements of the largest quantized matrix: what is widened to 16 bit at one time."""
     h = model.hidden_size
     width = model.expert_intermediate_size if model.is_moe else model.intermediate_size
-    return float(h * max(width, model.attention_heads * model.head_dim, 1))
+    return h * max(width, model.attention_heads * model.head_dim, 1)

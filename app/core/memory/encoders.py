@@ -7,8 +7,12 @@ from app.core.memory import kv, overhead, weights
 from app.core.memory.overhead import mlp_width
 from app.core.memory.spread import spread
 from app.core.memory.terms import RESERVED, Reserve, Term
+from app.core.tracing import Constant, named, operand
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
+
+WORKSPACE_GIB = Constant(0.12, "workspace_gib", "GiB", "workspace of kernels and the blocks of one step")
+TENSORFLOW_FACTOR = Constant(1.5, "tensorflow_factor", "", "what TensorFlow keeps over PyTorch")
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -26,12 +30,12 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     source = kv.as_number(work.source_length) if work.source_length is not None else length
     size = 4.0 if work.compute_type in ("fp32", "tf32") else 2.0
     encoded = source if model.family == "encoder-decoder" else length
-    alive = size * (8.0 * model.hidden_size + 2.0 * mlp_width(model)) / plan.tensor
+    alive = named(size * (8.0 * model.hidden_size + 2.0 * mlp_width(model)) / plan.tensor, "token_bytes")
     activations: Number = batch * encoded * alive
     if work.attention == "eager":
         activations = activations + 2.0 * size * batch * model.attention_heads * encoded * encoded
     if work.engine == "tensorflow":
-        activations = activations * 1.5
+        activations = activations * TENSORFLOW_FACTOR
     basis: Basis = "calibrated" if work.format.quantized else "exact"
     found = [
         Term("weights", weights.per_gpu_bytes(work, plan), basis, "memory.weights", *near["weights"]),
@@ -47,7 +51,17 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     found.append(
         Term("activations", activations, "derived", "memory.prefill_activations", *near["activations"])
     )
-    found.append(Term("engine", 0.12 * GIB, "assumed", "memory.engine_transformers", 0.5, 2.0, RESERVED))
+    found.append(
+        Term(
+            "engine",
+            operand(work, WORKSPACE_GIB) * GIB,
+            "assumed",
+            "memory.engine_transformers",
+            0.5,
+            2.0,
+            RESERVED,
+        )
+    )
     found.append(overhead.context_term(work))
     collective = overhead.collective_term(plan)
     if collective is not None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import cast
 
 from app.core.estimates import Interval, MemoryEstimate
+from app.core.formulas import Worked
 from app.core.gpu import Gpu
 from app.core.memory import encoders, generation, inference, training, vision
-from app.core.memory.terms import Reserve, Term, assemble, sums
+from app.core.memory.terms import Reserve, Term, assemble, sums, worked_parts
+from app.core.tracing import Probe
 from app.core.units import Number
 from app.core.workload import MEMORY_FRACTION, RESERVING_ENGINES, Parallelism, Workload, resolve
 
@@ -67,6 +70,23 @@ class Draft:
     def estimate(self) -> MemoryEstimate:
         """As `estimate` of the same question and plan."""
         return assemble(self.terms, self.reserve, (), self.widen)
+
+
+def formulas(work: Workload, plan: Parallelism | None = None) -> dict[str, Worked]:
+    """The formula of each part of `estimate`, as it was computed, by the name of the part.
+
+    Parameters
+    ----------
+    work, plan: as for `estimate`, without arrays.
+
+    Returns
+    -------
+    Formulas in GiB with their operands.
+    """
+    work, _ = resolve(work)
+    plan = plan or work.parallelism or ONE_CARD
+    terms, _ = _terms(cast(Workload, Probe(work)), cast(Parallelism, Probe(plan)))
+    return worked_parts(terms)
 
 
 def draft(work: Workload, plan: Parallelism) -> Draft:

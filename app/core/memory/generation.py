@@ -3,34 +3,52 @@
 from __future__ import annotations
 
 from app.core.formats import FORMATS
-from app.core.memory import kv, overhead
+from app.core.memory import kv, overhead, weights
 from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import generation_spread
-from app.core.memory.states import state_bytes
+from app.core.memory.states import ADAPTER_BYTES, state_bytes
 from app.core.memory.terms import RESERVED, Reserve, Term
-from app.core.memory.weights import model_bytes
+from app.core.memory.training import AUDIO_POSITIONS
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, constants, counted, named, operand
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 
-WORKING_SET_GIB, WORKING_SET_GIB_PER_BILLION = 1.4, 0.25
+WORKING_SET_GIB = Constant(1.4, "working_set_gib", "GiB", "working set beside the weights at 1024 x 1024")
+WORKING_SET_GIB_PER_BILLION = Constant(
+    0.25, "working_set_gib_per_billion", "GiB", "more of it per billion parameters of the denoiser"
+)
 """Peak minus loaded at 1024 x 1024, whatever the weight format: 2.0 GiB for 2 B, 3.9-4.8 for 12 B (FLUX)."""
-UNET_WORKING_SET_GIB = 2.6
-CHECKPOINT_SHARE = 0.12
-LATENT_STEP_SHARE = 0.12
+UNET_WORKING_SET_GIB = Constant(2.6, "working_set_gib")
+CHECKPOINT_SHARE = Constant(0.12, "checkpoint_share")
+LATENT_STEP_SHARE = Constant(
+    0.12, "further_image_share", "", "share of the working set that a further image of the batch adds"
+)
 """A further image of the batch adds little: the VAE decodes one after another where it can."""
+ADAPTER_SHARE_PER_RANK = Constant(
+    4e-4, "adapter_share", "", "trained parameters over those of the denoiser, per rank of the adapters"
+)
 DECODER_TOKENS = 448
 """Text positions of Whisper's decoder."""
-TRAIN_GIB_PER_BILLION = {"unet": 0.95, "transformer": 0.55}
+TRAIN_GIB_PER_BILLION = constants(
+    {"unet": 0.95, "transformer": 0.55},
+    "train_gib_per_billion",
+    "GiB",
+    "GiB kept per billion parameters that gradients pass, per image of 64 x 64 latents at 16 bit",
+)
 """GiB kept per billion parameters that gradients pass, per image of 64 x 64 latents, at 16 bit, without
 checkpointing; twice that in fp32."""
-UNET_SCORE_LAYERS = 5
-UNET_SCORE_HEADS = 8
+UNET_SCORE_LAYERS = Constant(5, "score_layers", "", "layers of attention at the full size of the latents")
+UNET_SCORE_HEADS = Constant(8, "score_heads", "", "their heads")
 """Self-attention at the full latent size: what eager attention keeps grows with the square of the latents."""
-TRAIN_POOL_SHARE = 0.12
+TRAIN_POOL_SHARE = Constant(
+    0.12, "pool_share", "", "share of the activations that the allocator keeps beside them"
+)
+POOL_GIB = Constant(0.3, "workspace_gib")
+BEAMS = Constant(5.0, "beams", "", "beams of the search, each with its cache")
 WHISPER_ENGINE = {"faster-whisper": (1.0, 0.12), "transformers": (1.1, 0.6), "pytorch": (3.3, 1.0)}
 """(factor on the weights, GiB beside them): openai/whisper loads fp32 and casts (11.1 GiB for 1.55 B)."""
-BEAM_BYTES_PER_LAYER = 12 * 2**20
+BEAM_BYTES_PER_LAYER = Constant(12 * 2**20, "beam_bytes", "B", "buffers of beam search in a decoder layer")
 """Beam search buffers of a decoder layer: turbo has 4 and needs 0.4 GiB less than its weights tell."""
 
 
@@ -46,23 +64,24 @@ def diffusion_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Rese
     model = work.model
     batch = kv.as_number(work.batch_size)
     height, width = work.image_size or (1024, 1024)
-    pixels = height * width / (1024.0 * 1024.0)
-    loaded = model_bytes(model, work.precision, work.engine, work.weights_gib).total
-    trained = _backbone(model)
+    pixels = named(height * width / (1024.0 * 1024.0), "megapixels")
+    loaded = weights.whole_bytes(work)
+    trained = counted(_backbone, model, name="denoiser_parameters")
     unet = trained < 3e9 and not model.layers
-    pool: Number = 0.3 * GIB
+    pool: Number = operand(work, POOL_GIB) * GIB
     if not work.trains:
         batch = kv.replica_sequences(batch, plan)
-        base = WORKING_SET_GIB + WORKING_SET_GIB_PER_BILLION * trained / 1e9
+        base = trained / 1e9 * WORKING_SET_GIB_PER_BILLION + WORKING_SET_GIB
         base = UNET_WORKING_SET_GIB if unet else base
-        activations: Number = base * GIB * pixels * (1.0 + LATENT_STEP_SHARE * (batch - 1.0))
+        activations: Number = pixels * base * GIB * (1.0 + LATENT_STEP_SHARE * (batch - 1.0))
         found = [Term("weights", loaded, "exact", "memory.weights", 0.03, 0.05)]
     else:
         found = _training_states(work, plan, trained, loaded)
-        activations = batch * _training_image_bytes(work, unet, trained, pixels)
+        activations = named(batch * _training_image_bytes(work, unet, trained, pixels), "activation_bytes")
         if work.task == "training":
             stage = plan.zero_stage if plan.data > 1 else 0
             step = trained * state_bytes(work, plan).workspace / (plan.data if stage else 1)
+            step = named(step, "step_buffer_bytes")
             idle = greater(step - activations, 0.0)
             found.append(Term("engine", idle, "derived", "memory.optimizer_step", *near["states"]))
         pool = pool + TRAIN_POOL_SHARE * activations
@@ -83,10 +102,10 @@ def _training_states(work: Workload, plan: Parallelism, trained: float, loaded: 
     """Trained backbone with its states; the companions are frozen, in the type that the run computes in."""
     near = generation_spread()["states"]
     if work.task != "training":
-        adapter = work.trainable_parameters or trained * 4e-4 * work.lora_rank
+        adapter = work.trainable_parameters or trained * ADAPTER_SHARE_PER_RANK * work.lora_rank
         return [
             Term("weights", loaded, "exact", "memory.weights", *near),
-            Term("adapter", adapter * 16.0, "derived", "memory.adapter", *near),
+            Term("adapter", adapter * ADAPTER_BYTES, "derived", "memory.adapter", *near),
         ]
     model = work.model
     usual = 4.0 if work.recipe == "fp32" else 2.0
@@ -94,6 +113,7 @@ def _training_states(work: Workload, plan: Parallelism, trained: float, loaded: 
     for part in model.components:
         if part.precision in FORMATS and part.parameters != trained:
             frozen += (FORMATS[part.precision].bytes - usual) * part.parameters
+    frozen = operand(work, float(frozen), "companion_bytes")
     state = state_bytes(work, plan)
     stage = plan.zero_stage if plan.data > 1 else 0
     weight = trained * (state.weights + state.autocast_copy) / (plan.data if stage == 3 else 1)
@@ -115,20 +135,26 @@ def _training_image_bytes(work: Workload, unet: bool, trained: float, pixels: fl
     full latent size: 5 layers x 8 heads x (64^2)^2 x (w + 1) bytes at 512 x 512.
     """
     model = work.model
-    passed = trained + sum(
-        c.parameters
-        for c in model.components
-        if c.parameters != trained and any(word in c.name.lower() for word in ("unet", "transformer", "dit"))
-    )
-    latents = pixels * (128.0 / max(1, model.latent_downscale // 8) / 64.0) ** 2
+    passed = operand(work, float(trained) + _passed(model, trained), "passed_parameters")
+    latents = named(pixels * (128.0 / max(1, model.latent_downscale // 8) / 64.0) ** 2, "latents")
     size = 4.0 if work.recipe == "fp32" or work.compute_type in ("fp32", "tf32") else 2.0
     share = CHECKPOINT_SHARE if work.gradient_checkpointing else 1.0
     kind = "unet" if unet else "transformer"
-    kept = TRAIN_GIB_PER_BILLION[kind] * GIB * passed / 1e9 * latents * size / 2.0
+    kept = passed / 1e9 * TRAIN_GIB_PER_BILLION[kind] * GIB * latents * size / 2.0
     if unet and work.attention == "eager":
-        positions = 64.0 * 64.0 * latents
-        kept += UNET_SCORE_LAYERS * UNET_SCORE_HEADS * positions * positions * (size + 1.0)
+        positions = named(latents * 64.0 * 64.0, "latent_positions")
+        kept = kept + positions * positions * UNET_SCORE_LAYERS * UNET_SCORE_HEADS * (size + 1.0)
     return kept * share
+
+
+def _passed(model: ModelArchitecture, trained: float) -> float:
+    """Parameters of the frozen denoisers that gradients pass beside the trained one."""
+    words = ("unet", "transformer", "dit")
+    return sum(
+        c.parameters
+        for c in model.components
+        if c.parameters != trained and any(word in c.name.lower() for word in words)
+    )
 
 
 def speech_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -148,19 +174,21 @@ def speech_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve
     near = generation_spread()
     model = work.model
     batch = kv.replica_sequences(kv.as_number(work.batch_size), plan)
-    held = model_bytes(model, work.precision, work.engine, work.weights_gib).total
+    held = weights.whole_bytes(work)
     factor, fixed = WHISPER_ENGINE.get(work.engine, WHISPER_ENGINE["transformers"])
-    width = float(model.hidden_size or 1280)
-    layers = float(model.layers or 32)
-    longest = float(model.max_context or DECODER_TOKENS)
+    factor, fixed = operand(work, factor, "engine_factor"), operand(work, fixed, "engine_gib")
+    width = model.hidden_size or 1280.0
+    layers = model.layers or 32.0
+    longest = model.max_context or DECODER_TOKENS
     length: Number = longest
     if work.sequence_length is not None:
         length = smaller(kv.as_number(work.sequence_length), longest)
-    beams = 5.0
+    beams = BEAMS
     size = 2.0 if work.compute_type not in ("fp32", "tf32") else 4.0
-    cross = 2.0 * layers * width * 1500.0 * size
-    own = 2.0 * layers * width * length * beams * size
-    encoder = 1500.0 * width * size * 12.0 + 20.0 * 1500.0 * 1500.0 * size
+    cross = named(2.0 * layers * width * AUDIO_POSITIONS * size, "cross_cache_bytes")
+    own = named(2.0 * layers * width * length * beams * size, "own_cache_bytes")
+    encoder = width * AUDIO_POSITIONS * size * 12.0 + 20.0 * size * AUDIO_POSITIONS * AUDIO_POSITIONS
+    encoder = named(encoder, "window_bytes")
     own_buffers = held * (factor - 1.0) + fixed * GIB + layers * BEAM_BYTES_PER_LAYER
     found = [
         Term("weights", held, "exact", "memory.weights", 0.05, 0.1),

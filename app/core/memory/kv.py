@@ -12,6 +12,7 @@ from app.core.formats import FORMATS
 from app.core.memory.numeric import ceiling, round_up, smaller
 from app.core.memory.weights import stage_share
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Traced
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -239,4 +240,6 @@ def as_number(value: object) -> Number:
     """A batch or length as the formulas take it: float, or float64 array."""
     if isinstance(value, np.ndarray):
         return value.astype(np.float64, copy=False)
+    if value.__class__ is Traced:
+        return value
     return float(value)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from app.core.tracing import Constant, operands
 from app.core.workload import Parallelism, Workload
 
 _MOMENTS = {"adamw": 2.0, "momentum": 1.0, "rmsprop": 1.0, "lion": 1.0, "sgd": 0.0}
@@ -11,6 +12,11 @@ _BYTES_PER_PARAMETER = {"adamw-8bit": 2.1, "adafactor": 0.05, "galore": 0.35}
 """Optimizers whose state does not follow the weight's type. 8-bit Adam: -5.8 B measured against 8;
 Adafactor: -8.3 B; GaLore: 0.3 B."""
 STEP_COPIES = {"adamw": 1.0, "momentum": 1.0, "rmsprop": 1.0, "lion": 1.0, "adafactor": 1.0}
+
+ADAPTER_BYTES = Constant(
+    16.0, "adapter_bytes", "B", "bytes per trained parameter of an adapter: weight, gradient, optimizer"
+)
+PURE_ADAPTER_BYTES = Constant(8.0, "adapter_bytes")
 
 
 class StateBytes(NamedTuple):
@@ -55,6 +61,20 @@ def state_bytes(work: Workload, plan: Parallelism) -> StateBytes:
     [1] EleutherAI/cookbook calc_transformer_mem.py @827ee3b. [2] vramcalc 0.1.2 (autocast cache, step
     workspace). [3] torchtitan: 17.1-17.6 B per parameter between 8 and 128 GPUs. Read 2026-11-30.
     """
+    return operands(work, _state_bytes(work, plan), _NAMES)
+
+
+_NAMES = {
+    "weights": "weight_bytes",
+    "gradients": "gradient_bytes",
+    "optimizer": "optimizer_bytes",
+    "autocast_copy": "autocast_bytes",
+    "workspace": "step_bytes",
+}
+"""Names of the figures in printed formulas."""
+
+
+def _state_bytes(work: Workload, plan: Parallelism) -> StateBytes:
     copies = STEP_COPIES.get(work.optimizer, 0.15)
     if work.recipe == "pure":
         return StateBytes(2.0, 2.0, moment_bytes(work.optimizer, 2.0), 0.0, 2.0 * copies)

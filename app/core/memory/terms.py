@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.core.estimates import Assumption, Basis, Interval, MemoryEstimate, MemoryPart
+from app.core.formulas import Worked
+from app.core.tracing import worked
 from app.core.units import GIB, Number
 
 ALLOCATED, RESERVED, PROCESS = 0, 1, 2
@@ -108,3 +110,17 @@ def assemble(
         reserve.kv_bytes_per_token,
         assumptions,
     )
+
+
+def worked_parts(terms: list[Term]) -> dict[str, Worked]:
+    """The formula of every part in GiB, from terms of a traced run.
+
+    Notes
+    -----
+    A part that several terms make up is their sum; a term that nothing entered is a figure of its own.
+    """
+    found: dict[str, Any] = {}
+    for term in terms:
+        gib = term.size / GIB
+        found[term.part] = found[term.part] + gib if term.part in found else gib
+    return {part: worked(gib) for part, gib in found.items()}

@@ -9,41 +9,53 @@ from app.core.memory.activations import LayerBytes, layer_bytes, logit_bytes, po
 from app.core.memory.adapters import adapter_parameters, largest_matrix
 from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import training_spread
-from app.core.memory.states import state_bytes
+from app.core.memory.states import ADAPTER_BYTES, PURE_ADAPTER_BYTES, state_bytes
 from app.core.memory.terms import PROCESS, RESERVED, Reserve, Term
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, counted, named, operand
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
-SELECTIVE_SHARE = 0.48
-"""Share of the activations that selective checkpointing keeps (per-operator choice of torchtitan)."""
-RECOMPUTED_LAYERS = 1.5
+SELECTIVE_SHARE = Constant(
+    0.48, "selective_share", "", "share of the activations that selective checkpointing keeps"
+)
+"""Per-operator choice of torchtitan."""
+RECOMPUTED_LAYERS = Constant(
+    1.5, "recomputed_layers", "", "recomputed layers alive at one time, with the gradients through them"
+)
 """One recomputed layer and the gradients that flow through it."""
 OLD_QUANTIZED_ABOVE = 0.35
-ADAPTER_BYTES = 16.0
-ADAPTER_INPUT_BYTES = 3.0
+ADAPTER_INPUT_BYTES = Constant(
+    3.0, "adapter_input_bytes", "B", "bytes that an adapter keeps per element of its input"
+)
 """Dropout before an adapter keeps its own 16-bit copy of the input and a mask."""
-SMALL_STEP_SHARE = 0.1
+SMALL_STEP_SHARE = Constant(
+    0.1, "small_step_share", "", "share of the step's buffer that fused or old optimizers need"
+)
 """Fused optimizers, the companions of compiled training, need next to no buffer for the step, nor does
 PyTorch 1.x, which steps tensor by tensor. Pure 16-bit training came with PyTorch 2 and its foreach."""
-GATHERED_LAYERS = 2.0
-BUCKET_ELEMENTS = 5e8
+GATHERED_LAYERS = Constant(2.0, "gathered_layers", "", "layers that sharded training holds whole at one time")
+BUCKET_ELEMENTS = Constant(5e8, "bucket_elements", "", "largest bucket of gradients, elements")
 TENSORFLOW_BYTES = {"old": 26.0, "usual": 28.0, "new": 26.0}
 """Bytes per parameter with Adam in TensorFlow: clipped gradients and update tensors are in flight."""
 
 
 QLORA_COPIES = 1.0
 """Without checkpointing the 4-bit kernels keep widened inputs: QLoRA saves 1.8 GB less than its weights."""
-CROSS_ATTENTION_FACTOR = 1.4
+CROSS_ATTENTION_FACTOR = Constant(
+    1.4, "cross_attention_factor", "", "activations of a layer with cross-attention over one without"
+)
 """A decoder layer with cross-attention against one without."""
-AUDIO_POSITIONS = 1500.0
-QLORA_WORKSPACE_BYTES = 0.6 * 2**30
+AUDIO_POSITIONS = Constant(1500.0, "audio_positions", "", "positions of one window of audio")
+QLORA_WORKSPACE_BYTES = Constant(0.6 * 2**30, "qlora_workspace_bytes", "B", "blocks of the 4-bit kernels")
 """Blocks of the 4-bit kernels that hold no named tensor."""
-SHARDED_POOL_BYTES = 1.0 * 2**30
+SHARDED_POOL_BYTES = Constant(
+    2.0**30, "pool_bytes", "B", "memory that the allocator keeps beside what is used"
+)
 """FSDP frees and gathers layers all the time: reserved exceeds allocated by 1-2 GiB."""
-PACKED_SHARE = 0.5
+PACKED_SHARE = Constant(0.5, "packed_share", "", "share of the fragments that batches of one shape leave")
 """Batches of one shape leave half of the fragments that varying lengths do."""
-EDGE_LAYERS = 0.25
+EDGE_LAYERS = Constant(0.25, "edge_layers", "", "gradients in flight, counted in layers")
 """Gradients in flight beside the kept activations."""
 
 
@@ -83,20 +95,24 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     else:
         found, transient_extra, workspace = _adapters(work, plan)
     # Autocast copies are weights a second time; what FSDP gathers lives and dies with the layers.
-    casts = 0.0 if work.task != "training" or (plan.zero_stage == 3 and plan.data > 1) else transient_extra
+    gathers = work.task != "training" or (plan.zero_stage == 3 and plan.data > 1)
+    casts, extra = (0.0, transient_extra) if gathers else (transient_extra, 0.0)
     found[0] = found[0]._replace(size=found[0].size + casts)
-    activations: Number = peak.kept + greater(peak.layer - peak.logits, 0.0) + (transient_extra - casts)
+    recomputed: Number = greater(peak.layer - peak.logits, 0.0) if work.gradient_checkpointing else 0.0
+    activations: Number = named(peak.kept + recomputed + extra, "activation_bytes")
     share, fixed = near["fragmentation"]
+    share = operand(work, share, "fragment_share")
+    fixed = operand(work, fixed, "pool_bytes")
     if work.padding == "packed":
-        share *= PACKED_SHARE
+        share = share * PACKED_SHARE
     if plan.zero_stage == 3 and plan.data > 1 and work.task != "training":
         fixed = SHARDED_POOL_BYTES
     # Where the loss leaves a pool behind, the other tensors live in it.
-    live: Number = activations + casts + peak.logits
+    live: Number = named(activations + casts + peak.logits, "live_bytes")
     pool: Number = share * live + fixed
     if work.software == "old":
         pool = greater(peak.pool + fixed, pool)
-    idle = greater(workspace - live - peak.pool, 0.0)
+    idle = greater(named(workspace, "step_buffer_bytes") - live - peak.pool, 0.0)
     below, above = near["activations"]
     found.append(Term("engine", idle, "derived", "memory.optimizer_step", *near["states"]))
     found.append(Term("activations", activations, "calibrated", "memory.training_activations", below, above))
@@ -130,7 +146,7 @@ def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
     optimizer = state.optimizer
     if work.engine == "tensorflow":
         total = TENSORFLOW_BYTES[work.software] if work.optimizer == "adamw" else 16.0
-        optimizer = max(optimizer, total - weight - gradient)
+        optimizer = operand(work, max(optimizer, total - weight - gradient), "optimizer_bytes")
     shard = plan.data
     found = [
         Term("weights", held * weight / (shard if stage == 3 else 1), "exact", "memory.weights",
@@ -142,12 +158,12 @@ def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
     ]  # fmt: skip
     copied = 0.0
     if state.autocast_copy and work.engine != "tensorflow":
-        linear = max(0.0, model.parameters - model.embedding_parameters)
+        linear = named(max(0.0, model.parameters - model.embedding_parameters), "linear_parameters")
         copied = state.autocast_copy * linear * held / model.parameters
     if stage == 3:
         layer = held / max(1, model.layers)
         ends = model.embedding_parameters / plan.tensor
-        copied = 2.0 * (GATHERED_LAYERS * layer + min(ends, held))
+        copied = named(2.0 * (GATHERED_LAYERS * layer + min(ends, held)), "gathered_bytes")
     workspace = held * state.workspace / (shard if stage else 1)
     if work.engine == "tensorflow":
         workspace = 0.0
@@ -160,18 +176,22 @@ def _adapters(work: Workload, plan: Parallelism) -> tuple[list[Term], float, flo
     near = training_spread(work)
     model = work.model
     stage = plan.zero_stage if plan.data > 1 else 0
-    trained = work.trainable_parameters or adapter_parameters(model, work.lora_rank, work.lora_targets)
+    trained = work.trainable_parameters or counted(
+        adapter_parameters, model, work.lora_rank, work.lora_targets, name="trainable_parameters"
+    )
     trained = trained / (plan.tensor * plan.pipeline)
     frozen = weights.per_gpu_bytes(work, plan) / (plan.data if stage == 3 else 1)
-    each = ADAPTER_BYTES if work.recipe != "pure" else 8.0
+    each = ADAPTER_BYTES if work.recipe != "pure" else PURE_ADAPTER_BYTES
     widened = 0.0
     if work.compute_type in ("fp32", "tf32") and work.recipe == "mixed":
         widened = 2.0 * (model.parameters - model.embedding_parameters) / (plan.tensor * plan.pipeline)
     if work.format.quantized and not work.format.compute_type == "fp8":
-        widened = 2.0 * largest_matrix(model) / plan.tensor + QLORA_WORKSPACE_BYTES
+        largest = counted(largest_matrix, model, name="largest_matrix")
+        widened = 2.0 * largest / plan.tensor + QLORA_WORKSPACE_BYTES
     if stage == 3:
         layer = frozen * plan.data / max(1, model.layers)
         widened += GATHERED_LAYERS * layer + 2.0 * model.embedding_parameters / plan.tensor
+    widened = named(widened, "widened_bytes")
     below, above = near["frozen"]
     if work.format.quantized and work.software == "old":
         # Early 4- and 8-bit kernels keep transposed copies and shards at 16 bit while loading.
@@ -203,20 +223,22 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
     length = kv.as_number(work.sequence_length if work.sequence_length is not None else 1.0)
     wide = work.compute_type in ("fp32", "tf32") or work.recipe == "fp32"
     layer = layer_bytes(model, wide, work.attention, work.compile, work.engine, work.software)
-    own_layers = float(model.layers or model.encoder_layers)
-    tokens: Number = batch * length
+    own_layers = model.layers or model.encoder_layers
+    tokens: Number = named(batch * length, "tokens")
     # Sequence parallelism goes with tensor parallelism in training: norms and layer inputs are sharded too.
     whole: Number = (layer.replicated + layer.sharded) / plan.tensor
     boundary = layer.boundary / plan.tensor
     if work.task != "training" and work.lora_targets == "all-linear" and not work.compile:
         whole = whole + ADAPTER_INPUT_BYTES * _mlp_inputs(model) / plan.tensor
     if layer.per_key:
-        attended = smaller(length, float(model.sliding_window)) if not model.full_layers else length
+        attended = smaller(length, model.sliding_window) if not model.full_layers else length
         whole = whole + layer.per_key / plan.tensor * attended
-    in_flight = own_layers
+    whole = named(whole, "layer_bytes")
+    in_flight: float = own_layers
     if plan.pipeline > 1:
         micro = max(1, min(plan.pipeline, work.gradient_accumulation))
         in_flight = own_layers * weights.stage_share(model.layers, plan.pipeline) * micro
+    in_flight = named(in_flight, "layers_in_flight")
     recomputed: Number = 0.0
     if work.gradient_checkpointing is True:
         kept: Number = tokens * (0.0 if work.offload.activations else in_flight * boundary)
@@ -232,7 +254,7 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
         kept = kept * CROSS_ATTENTION_FACTOR + _encoder_kept(work, batch, length, layer, whole)
     predicted = model.vocab_size if model.family in ("decoder", "encoder-decoder") else 0
     entries = predicted / plan.tensor
-    logits: Number = tokens * entries * logit_bytes(work, plan)
+    logits: Number = named(tokens * entries * logit_bytes(work, plan), "logits_bytes")
     pool: Number = 0.0
     if plan.zero_stage < 3:
         pool = entries * pooled_logit_bytes(work, tokens)
@@ -267,7 +289,10 @@ def _communication(work: Workload, plan: Parallelism) -> Term | None:
     if plan.data > 1:
         trained = _parameters_per_gpu(work, plan)
         if work.task != "training":
-            trained = adapter_parameters(work.model, work.lora_rank, work.lora_targets) / plan.tensor
+            adapters = counted(
+                adapter_parameters, work.model, work.lora_rank, work.lora_targets, name="trainable_parameters"
+            )
+            trained = adapters / plan.tensor
         each = 2.0 if work.recipe != "fp32" else 4.0
         if plan.zero_stage in (1, 2):
             size = size + 2.0 * min(trained, BUCKET_ELEMENTS) * 2.0

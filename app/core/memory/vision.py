@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from app.core.memory import kv, overhead
+from app.core.memory import kv, overhead, weights
 from app.core.memory.adapters import adapter_parameters
 from app.core.memory.spread import vision_spread
-from app.core.memory.states import state_bytes
+from app.core.memory.states import ADAPTER_BYTES, state_bytes
 from app.core.memory.terms import RESERVED, Reserve, Term
-from app.core.memory.vision_dense import dense_task
+from app.core.memory.vision_dense import DENSE_NAMES, dense_task
 from app.core.memory.vision_families import NORM_FACTOR, WIDE_FACTOR, elements_per_image
 from app.core.memory.vision_names import (
     BYTES_PER_ELEMENT,
@@ -18,18 +18,26 @@ from app.core.memory.vision_names import (
     block_family,
     patch_of,
 )
-from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, constants, counted, named, operand, operands
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 
-WORKSPACE_GIB = 0.35
+WORKSPACE_GIB = Constant(0.35, "workspace_gib", "GiB", "workspace of kernels and the blocks of one step")
 """cuDNN workspace and prefetched input; with the context 0.9 GiB as the published brackets imply."""
-FORWARD_SHARE = 0.25
+FORWARD_SHARE = Constant(
+    0.25, "forward_share", "", "share of what training keeps that a forward pass has alive at one time"
+)
 """Inference frees each layer: the largest pair of neighbouring tensors is alive."""
-CHECKPOINT_SHARE = 0.3
-TENSORFLOW_FACTOR = {"old": 1.4, "usual": 1.1, "new": 1.0}
-ADAPTER_BYTES = 16.0
+CHECKPOINT_SHARE = Constant(0.3, "checkpoint_share", "", "share of the activations that checkpointing keeps")
+TENSORFLOW_FACTOR = constants(
+    {"old": 1.4, "usual": 1.1, "new": 1.0}, "tensorflow_factor", "", "what TensorFlow keeps over PyTorch"
+)
+
+
+ONE_POSITION_NETWORK = Constant(
+    0.75, "position_share", "", "one network of relative positions for the batch, counted with each image"
+)
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -62,7 +70,7 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
         batch = kv.replica_sequences(batch, plan)
     each = image_bytes(work)
     if work.task == "inference":
-        held = model_bytes(model, work.precision, work.engine, work.weights_gib).total
+        held = weights.whole_bytes(work)
         found = [Term("weights", held, "exact", "memory.weights", 0.02, 0.05)]
         activations: Number = batch * each * FORWARD_SHARE
     else:
@@ -70,12 +78,20 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
         share = CHECKPOINT_SHARE if work.gradient_checkpointing else 1.0
         activations = batch * each * share
     if dense is not None and work.trains:
-        activations = activations + dense.fixed * GIB
+        activations = activations + operand(work, dense.fixed, "fixed_gib") * GIB
     found.append(
         Term("activations", activations, "calibrated", "memory.vision_activations", *near["activations"])
     )
     found.append(
-        Term("engine", WORKSPACE_GIB * GIB, "assumed", "memory.vision_workspace", 0.5, 0.8, RESERVED)
+        Term(
+            "engine",
+            operand(work, WORKSPACE_GIB) * GIB,
+            "assumed",
+            "memory.vision_workspace",
+            0.5,
+            0.8,
+            RESERVED,
+        )
     )
     found.append(overhead.context_term(work))
     collective = overhead.collective_term(plan)
@@ -88,7 +104,9 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
 def image_bytes(work: Workload) -> float:
     """Bytes that one image of the asked size keeps for the backward pass."""
     height, width = work.image_size or (224, 224)
-    return _image_bytes(work.model, height, width, _wide(work), work.engine, work.software)
+    return named(
+        _image_bytes(work.model, height, width, _wide(work), work.engine, work.software), "image_bytes"
+    )
 
 
 def _wide(work: Workload) -> bool:
@@ -102,28 +120,29 @@ def _image_bytes(
     dense = dense_task(model)
     if dense is not None:
         megapixels = height * width / 1e6
+        dense = operands(model, dense, DENSE_NAMES)
         per_image = dense.per_megapixel * GIB * megapixels * (1.0 if wide else dense.narrow_factor)
-        return float(per_image * megapixels**dense.exponent)
+        return per_image * megapixels**dense.exponent if dense.exponent else per_image
     name = model.name or model.id
     family = block_family(name, model.backbone, model.normalization)
     found = elements_per_image(model, height, width)
     scale = height * width / (found.height * found.width)
-    size = BYTES_PER_ELEMENT[family]
+    size = operand(model, BYTES_PER_ELEMENT[family], "element_bytes")
     if family == "vit":
         # Head width 64: of L (10 h s + a s^2) elements the scores are s / (640 + s).
         patch = model.patch_size or patch_of(name)
-        tokens = (height // patch) * (width // patch) + 1.0
-        scores = tokens / (640.0 + tokens)
-        size = size * (1.0 - scores) + SCORE_BYTES * scores
+        tokens = named((height // patch) * (width // patch) + 1.0, "patches")
+        scores = named(tokens / (640.0 + tokens), "score_share")
+        size = size * (1.0 - scores) + operand(model, SCORE_BYTES, "score_bytes") * scores
     elif family == "swin_cr" and height > 256:
         # The relative-position network is counted with each image and kept once a batch.
-        size *= 0.75
+        size = size * ONE_POSITION_NETWORK
     if family not in GROUP_NORMALIZED:
-        size *= NORM_FACTOR.get(model.normalization, 1.0)
+        size = size * NORM_FACTOR.get(model.normalization, 1.0)
     if wide:
-        size *= WIDE_FACTOR
+        size = size * WIDE_FACTOR
     if engine == "tensorflow":
-        size *= TENSORFLOW_FACTOR[software]
+        size = size * TENSORFLOW_FACTOR[software]
     return found.elements * size * scale
 
 
@@ -131,8 +150,10 @@ def _states(work: Workload, plan: Parallelism, near: tuple[float, float]) -> lis
     model = work.model
     stage = plan.zero_stage if plan.data > 1 else 0
     if work.task != "training" or work.trainable_parameters:
-        trained = work.trainable_parameters or adapter_parameters(model, work.lora_rank, work.lora_targets)
-        frozen = model_bytes(model, work.precision, work.engine, work.weights_gib).total
+        trained = work.trainable_parameters or counted(
+            adapter_parameters, model, work.lora_rank, work.lora_targets, name="trainable_parameters"
+        )
+        frozen = weights.whole_bytes(work)
         return [
             Term("weights", frozen, "exact", "memory.weights", *near),
             Term("adapter", trained * ADAPTER_BYTES, "derived", "memory.adapter", *near),

@@ -21,6 +21,15 @@ class DenseTask(NamedTuple):
     """Growth beyond the area, as a power of the megapixels of one image: attention over the whole image."""
 
 
+DENSE_NAMES = {
+    "per_megapixel": "gib_per_megapixel",
+    "fixed": "fixed_gib",
+    "narrow_factor": "narrow_factor",
+    "exponent": "size_exponent",
+}
+"""Names of the figures in printed formulas."""
+
+
 class _Zoo(NamedTuple):
     """Published peaks of one model zoo, split into parts that add up.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from app.core.memory.vision_names import block_family
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, constants, named, operand
 
 ELEMENTS_PER_MAC = {"vit": 1.4e-3, "swin": 2.4e-3, "efficientnet": 1.4e-2, "mobilenet": 2.0e-2, "vgg": 8.8e-4}
 ELEMENTS_PER_PARAMETER = {
@@ -26,16 +27,21 @@ ELEMENTS_PER_PARAMETER = {
     "nfnet": 0.2,
 }
 """Where nothing but the size is known, at 224 x 224: published counts of the families' usual members."""
-NORM_FACTOR = {
-    "group": 2.0,
-    "layer": 1.0,
-    "batch": 1.0,
-    "frozen": 0.55,
-    "sync": 1.0,
-    "none": 0.75,
-    "instance": 1.3,
-}
-WIDE_FACTOR = 2.0
+NORM_FACTOR = constants(
+    {
+        "group": 2.0,
+        "layer": 1.0,
+        "batch": 1.0,
+        "frozen": 0.55,
+        "sync": 1.0,
+        "none": 0.75,
+        "instance": 1.3,
+    },
+    "norm_factor",
+    "",
+    "what the normalization keeps over BatchNorm",
+)
+WIDE_FACTOR = Constant(2.0, "wide_factor", "", "what fp32 keeps over mixed precision")
 """fp32 against AMP: about twice for classifiers."""
 
 
@@ -43,8 +49,8 @@ class Elements(NamedTuple):
     """Output elements of one image, and the image size they were counted at."""
 
     elements: float
-    height: int
-    width: int
+    height: float
+    width: float
 
 
 @lru_cache(maxsize=4096)
@@ -74,8 +80,10 @@ def elements_per_image(model: ModelArchitecture, height: int, width: int) -> Ele
         tokens = max(1, height // patch) * max(1, width // patch) + 1
         heads = model.attention_heads or max(1, model.hidden_size // 64)
         count = model.layers * (10.0 * model.hidden_size * tokens + heads * tokens * tokens)
-        return Elements(float(count), height, width)
+        return Elements(named(count, "elements"), height, width)
     family = block_family(model.name or model.id, model.backbone, model.normalization)
     if model.forward_macs:
-        return Elements(model.forward_macs * ELEMENTS_PER_MAC.get(family, 2.7e-3), *own)
-    return Elements(ELEMENTS_PER_PARAMETER.get(family, 0.43) * model.parameters, 224, 224)
+        each = operand(model, ELEMENTS_PER_MAC.get(family, 2.7e-3), "elements_per_mac")
+        return Elements(named(model.forward_macs * each, "elements"), *own)
+    each = operand(model, ELEMENTS_PER_PARAMETER.get(family, 0.43), "elements_per_parameter")
+    return Elements(named(each * model.parameters, "elements"), 224, 224)

@@ -14,6 +14,7 @@ from app.core.model.parameter_count import (
     expert_parameter_count,
     latent_down_projection_count,
 )
+from app.core.tracing import named
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
 
@@ -176,6 +177,12 @@ def _component_bytes(model: ModelArchitecture, precision: str) -> float:
             size = max(2.0, FORMATS[precision].bytes if not FORMATS[precision].quantized else 2.0)
         total += c.parameters * size
     return total
+
+
+def whole_bytes(work: Workload) -> float:
+    """Bytes of all weights on one card."""
+    found = model_bytes(work.model, work.precision, work.engine, work.weights_gib).total
+    return named(found, "loaded_bytes")
 
 
 def stage_share(layers: int, pipeline: int) -> float:

@@ -1,0 +1,132 @@
+"""What the names in printed formulas mean: one vocabulary for all figures."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Symbol(NamedTuple):
+    """Unit and meaning of one name; constants of the model add their own where they are declared."""
+
+    unit: str
+    text: str
+    """English source text; translated through the catalogue."""
+
+
+_QUESTION = {
+    "batch_size": ("", "sequences or images: of one card in training, of all cards in inference"),
+    "sequence_length": ("", "tokens of one sequence"),
+    "output_length": ("", "tokens written per sequence"),
+    "source_length": ("", "tokens of the source"),
+    "image_height": ("", "height of the image in pixels"),
+    "image_width": ("", "width of the image in pixels"),
+    "max_batched_tokens": ("", "tokens that the engine schedules at one time"),
+    "max_num_seqs": ("", "sequences that the engine runs at one time"),
+    "memory_fraction": ("", "share of the card that the engine takes"),
+    "weights_gib": ("GiB", "known size of the checkpoint"),
+    "gradient_accumulation": ("", "steps of which the gradients are added up"),
+    "lora_rank": ("", "rank of the adapters"),
+    "trainable_parameters": ("", "parameters with a gradient"),
+    "latency_limit_ms": ("ms", "limit of the time per output token"),
+    "used_gib": ("GiB", "memory of the card that others hold"),
+    "layers_on_gpu": ("", "layers that are kept on the card"),
+    "bits": ("", "bits of one weight with its scales"),
+    "bytes": ("B", "bytes of one element"),
+    "data": ("", "data-parallel degree"),
+    "tensor": ("", "tensor-parallel degree"),
+    "pipeline": ("", "pipeline stages"),
+    "expert": ("", "expert-parallel degree"),
+    "cards": ("", "cards of the plan"),
+}
+_MODEL = {
+    "parameters": ("", "parameters of the model"),
+    "active_parameters": ("", "parameters that one token uses"),
+    "layers": ("", "layers of the decoder"),
+    "encoder_layers": ("", "layers of the encoder"),
+    "hidden_size": ("", "width of the model"),
+    "intermediate_size": ("", "width of the MLP"),
+    "attention_heads": ("", "heads of the queries"),
+    "kv_heads": ("", "heads of keys and values"),
+    "head_dim": ("", "width of one head"),
+    "vocab_size": ("", "entries of the vocabulary"),
+    "norms_per_layer": ("", "norms of one layer"),
+    "sliding_window": ("", "tokens of the sliding window"),
+    "full_layers": ("", "layers that attend to the whole context"),
+    "full_attention_layers": ("", "layers that attend to the whole context"),
+    "sliding_layers": ("", "layers with a sliding window"),
+    "linear_attention_layers": ("", "layers with linear attention"),
+    "linear_state_bytes": ("B", "recurrent state of one sequence"),
+    "experts": ("", "experts of one layer"),
+    "experts_per_token": ("", "experts that one token uses"),
+    "shared_experts": ("", "experts that every token uses"),
+    "expert_intermediate_size": ("", "width of one expert"),
+    "dense_layers": ("", "layers without experts"),
+    "kv_lora_rank": ("", "width of the latent of keys and values"),
+    "q_lora_rank": ("", "width of the latent of queries"),
+    "qk_nope_head_dim": ("", "width of a head without rotation"),
+    "qk_rope_head_dim": ("", "width of a head with rotation"),
+    "v_head_dim": ("", "width of a head of the values"),
+    "sliding_kv_heads": ("", "heads of keys and values in windowed layers"),
+    "sliding_head_dim": ("", "width of one head in windowed layers"),
+    "max_context": ("", "longest context of the model"),
+    "embedding_parameters": ("", "parameters of the vocabulary tables"),
+    "vision_tower_parameters": ("", "parameters of the vision tower"),
+    "activations_per_sample": ("", "output elements of one image at its reference size"),
+    "forward_macs": ("", "multiply-accumulates of one image at its reference size"),
+    "reference_height": ("", "height of the image that the counts are of"),
+    "reference_width": ("", "width of the image that the counts are of"),
+    "latent_downscale": ("", "pixels of one latent position, in one direction"),
+    "patch_size": ("", "pixels of one patch, in one direction"),
+}
+_MEMORY = {
+    "tokens": ("", "tokens of one step"),
+    "weight_bytes": ("B", "bytes of a trained parameter's weight"),
+    "gradient_bytes": ("B", "bytes of a trained parameter's gradient"),
+    "optimizer_bytes": ("B", "bytes of a trained parameter's optimizer state"),
+    "autocast_bytes": ("B", "bytes of the 16-bit copy that autocast keeps of a parameter"),
+    "step_bytes": ("B", "bytes of a trained parameter in the buffer of the optimizer's step"),
+    "step_buffer_bytes": ("B", "buffer of the optimizer's step"),
+    "linear_parameters": ("", "parameters outside the vocabulary tables"),
+    "gathered_bytes": ("B", "weights that sharded training gathers at one time"),
+    "widened_bytes": ("B", "weights that are widened or gathered at one time"),
+    "largest_matrix": ("", "elements of the largest matrix"),
+    "activation_bytes": ("B", "activations that wait for the backward pass"),
+    "live_bytes": ("B", "tensors that are alive at the peak"),
+    "fragment_share": ("", "share of the live tensors that fragments add"),
+    "pool_bytes": ("B", "memory that the allocator keeps beside what is used"),
+    "replicated_bytes": ("B", "bytes that a token leaves in a layer, whole on every rank"),
+    "sharded_bytes": ("B", "bytes that a token leaves in a layer, split over the ranks"),
+    "score_bytes": ("B", "bytes of attention scores, per token and attended token"),
+    "boundary_bytes": ("B", "bytes of a layer's input, per token"),
+    "layer_bytes": ("B", "bytes that a token leaves in a layer of one rank"),
+    "layers_in_flight": ("", "layers of which the activations are kept"),
+    "logits_bytes": ("B", "logits and loss at their peak"),
+    "loaded_bytes": ("B", "bytes of all weights as loaded"),
+    "token_bytes": ("B", "bytes of the layer that is alive, per token"),
+    "image_bytes": ("B", "bytes that one image keeps for the backward pass"),
+    "gib_per_megapixel": ("GiB", "activations per megapixel of the input in fp32 training"),
+    "fixed_gib": ("GiB", "workspace that does not follow the pixels"),
+    "narrow_factor": ("", "mixed precision over fp32"),
+    "size_exponent": ("", "growth beyond the area, a power of the megapixels"),
+    "element_bytes": ("B", "bytes that one output element of this block family keeps"),
+    "elements": ("", "output elements of one image"),
+    "elements_per_mac": ("", "output elements per multiply-accumulate of the family"),
+    "elements_per_parameter": ("", "output elements per parameter of the family at 224 x 224"),
+    "patches": ("", "tokens of one image"),
+    "score_share": ("", "share of the attention scores in the elements"),
+    "megapixels": ("", "pixels of the image over 1024 x 1024"),
+    "denoiser_parameters": ("", "parameters of the part that denoises"),
+    "passed_parameters": ("", "parameters that gradients pass"),
+    "companion_bytes": ("B", "frozen companions: text encoders, VAE"),
+    "latents": ("", "latent positions over 64 x 64"),
+    "latent_positions": ("", "latent positions of one image"),
+    "cross_cache_bytes": ("B", "cross-attention cache of one stream"),
+    "own_cache_bytes": ("B", "self-attention caches of one stream's beams"),
+    "window_bytes": ("B", "working set of the encoder for one window"),
+    "engine_factor": ("", "what the engine keeps of the weights, over once"),
+    "engine_gib": ("GiB", "what the engine needs beside the weights"),
+}
+
+SYMBOLS: dict[str, Symbol] = {
+    name: Symbol(*said) for table in (_QUESTION, _MODEL, _MEMORY) for name, said in table.items()
+}
