@@ -1,6 +1,7 @@
 # make run     install what is missing, migrate the database, serve
 # make test    all tests           make check   lint, types, locks, templates
 # make bench   benchmarks          make lock    renew the lock files
+# make texts   bring the catalogue of texts up to date with the sources
 SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 python3.14,$(shell \
@@ -51,9 +52,15 @@ check: dev
 	@if grep -nE 'https?://|index-url|find-links' requirements*.lock package-lock.json; then \
 		echo "A lock file names a host." >&2; exit 1; fi
 	$(BIN)/python -m app.cli --help >/dev/null
+	@$(EXTRACT) -o build/cardworth.pot app templates && $(UPDATE) --check || { echo "Run make texts." >&2; exit 1; }
 	@if command -v node >/dev/null; then node node_modules/htmx.org/dist/scripts/upgrade-check.js templates; \
 	elif [ "$$CARDWORTH_CI" = 1 ]; then echo "CI must have node for the htmx check." >&2; exit 1; \
 	else echo "No node here: the htmx check of the templates is left out." >&2; fi
+
+# The .pot file is what the sources say now; a new text stands in the catalogue without a translation.
+texts: dev
+	$(EXTRACT) -o build/cardworth.pot app templates
+	$(UPDATE)
 
 bench: dev
 	$(BIN)/python -m tests.bench
@@ -67,7 +74,12 @@ lock:
 	npm install --package-lock-only --loglevel=error
 	@rm -rf .lockenv
 
+EXTRACT = mkdir -p build && PYTHONPATH=. $(BIN)/pybabel -q extract -F babel.toml \
+	-k N_ -k NP_:1c,2 -k _ -k gettext -k ngettext:1,2 --sort-output --no-location
+UPDATE = $(BIN)/pybabel -q update -i build/cardworth.pot -d locales -D cardworth -w 110 \
+	--no-fuzzy-matching --ignore-obsolete --ignore-pot-creation-date
+
 COMPILE = .lockenv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	$(UPGRADE) pyproject.toml
 
-.PHONY: run install dev browser test check bench lock
+.PHONY: run install dev browser test check texts bench lock

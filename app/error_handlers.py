@@ -22,7 +22,8 @@ from app.errors import AppError, problem_response, slug_of, title_of
 from app.middleware.body_limit import BodyTooLarge, too_large
 from app.middleware.request_id import current_request_id
 from app.negotiation import prefers_json
-from app.services.language import translations
+from app.texts.language import translations
+from app.texts.marking import N_
 from app.web.errors import error_page
 from app.web.render import language_of as language_of_reader
 
@@ -30,20 +31,36 @@ logger = logging.getLogger("app.errors")
 
 # What FastAPI says where the JSON parser gives up with anything but a syntax error: too many digits, nesting
 # without end, bytes that are no UTF-8.
-UNPARSED = "There was an error parsing the body"
-NOT_FOUND = "There is nothing at this address."
+UNPARSED = N_("There was an error parsing the body")
+NOT_FOUND = N_("There is nothing at this address.")
+STATUS_TITLES = (
+    N_("Bad Request"),
+    N_("Unauthorized"),
+    N_("Forbidden"),
+    N_("Not Found"),
+    N_("Method Not Allowed"),
+    N_("Conflict"),
+    N_("Gone"),
+    N_("Unsupported Media Type"),
+    N_("Too Many Requests"),
+    N_("Internal Server Error"),
+    N_("Service Unavailable"),
+)
+"""Phrases of `http.HTTPStatus` that become titles of our errors."""
 # Kind of a database problem -> (status, seconds until trying again, sentence for the client).
 # The log has the operator's sentence with the command to run.
 DATABASE_ANSWERS = {
-    "locked": (503, 2, "Another process holds the database. Try again in a moment."),
-    "full": (507, 0, "Nothing was saved: the disk of the server is full."),
-    "read_only": (503, 60, "Nothing was saved: the server may not write to its database."),
+    "locked": (503, 2, N_("Another process holds the database. Try again in a moment.")),
+    "full": (507, 0, N_("Nothing was saved: the disk of the server is full.")),
+    "read_only": (503, 60, N_("Nothing was saved: the server may not write to its database.")),
 }
 DATABASE_DOWN = (
     503,
     30,
-    "The database is not set up, is of another version or cannot be opened. "
-    "On the server, `cardworth doctor` says what to do.",
+    N_(
+        "The database is not set up, is of another version or cannot be opened. "
+        "On the server, `cardworth doctor` says what to do."
+    ),
 )
 
 

@@ -15,6 +15,7 @@ from app.catalog.problems import DatabaseProblem
 from app.error_handlers import database_fault
 from app.errors import AppError
 from app.settings import Settings
+from app.texts.marking import N_
 
 if TYPE_CHECKING:
     from app.services.editors import Editor
@@ -133,5 +134,5 @@ def startup_fault(error: Exception) -> AppError:
         return error
     if (fault := database_fault(error)) is not None:
         return fault
-    detail = str(error) if _is_ours(error) else "The catalogue could not be loaded; the log says why."
+    detail = str(error) if _is_ours(error) else N_("The catalogue could not be loaded; the log says why.")
     return AppError(503, "not-ready", "Cardworth is not ready", detail, headers={"retry-after": "30"})

@@ -1,6 +1,6 @@
 """The import arrows of the design: they point inward, and any other one fails here.
 
-web, api, cli -> services -> catalog | core        web -> charts -> core
+web, api, cli -> services -> catalog | core        web -> charts -> core        all but core -> texts
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ APP = ROOT / "app"
 LEAVES = frozenset({"settings", "errors", "resources", "negotiation", "static_files"})
 LAYERS: dict[str, frozenset[str]] = {
     "core": frozenset(),
-    "charts": frozenset({"core"}),
+    # Sentences and words: what core says by code, and what the pages, charts and commands say themselves.
+    "texts": frozenset({"core", "resources", "negotiation"}),
+    "charts": frozenset({"core", "texts"}),
     "catalog": LEAVES | {"core"},
-    "services": LEAVES | {"core", "catalog"},
-    "api": LEAVES | {"core", "services", "middleware"},
-    "web": LEAVES | {"core", "services", "charts", "middleware"},
+    "services": LEAVES | {"core", "catalog", "texts"},
+    "api": LEAVES | {"core", "services", "middleware", "texts"},
+    "web": LEAVES | {"core", "services", "charts", "middleware", "texts"},
     # The command line with its commands; it may start the server and look after the database.
-    "cli": LEAVES | {"core", "services", "catalog", "commands"},
-    "commands": LEAVES | {"core", "services", "catalog", "main"},
+    "cli": LEAVES | {"core", "services", "catalog", "commands", "texts"},
+    "commands": LEAVES | {"core", "services", "catalog", "main", "texts"},
     "middleware": frozenset({"errors", "negotiation", "settings"}),
     "settings": frozenset(),
     "errors": frozenset(),

@@ -30,8 +30,8 @@ from app.middleware import body_limit
 from app.middleware.body_limit import too_large
 from app.middleware.security_headers import CONTENT_SECURITY_POLICY
 from app.runtime import startup_fault
-from app.services.language import translations
 from app.settings import Settings
+from app.texts.language import translations
 
 CSP = (
     "default-src 'none'; object-src 'none'; script-src 'self'; "

@@ -80,7 +80,7 @@ def test_the_wheel_holds_the_resources_and_the_licences(wheel: Path) -> None:
     assert any(
         re.fullmatch(r"app/_data/static/vendor/plotly\.[0-9a-f]{12}\.min\.js\.br", name) for name in names
     )
-    assert any(name.endswith("texts.po") for name in names)
+    assert any(name.endswith("cardworth.po") for name in names)
     strays = [
         name
         for name in names

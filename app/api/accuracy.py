@@ -14,8 +14,8 @@ from app.api.route import ApiRoute
 from app.api.schemas.answers import Open
 from app.services.accuracy import memory_report
 from app.services.accuracy_speed import speed_report
-from app.services.accuracy_texts import in_words
 from app.services.later import COMPUTING, READY, Later
+from app.texts.accuracy import in_words
 
 router = APIRouter(tags=["accuracy"], route_class=ApiRoute)
 

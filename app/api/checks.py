@@ -19,7 +19,7 @@ from app.services.catalogue import NotInCatalogue, find_gpu
 from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused
 from app.services.own_cards import check_body, own_checks
-from app.services.texts import say_message
+from app.texts.say import say_message
 
 NO_STORE = {"cache-control": "no-store"}
 

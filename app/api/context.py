@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from app.services.contract import Snapshot
 from app.services.fields import DAYS, parse_day
-from app.services.language import negotiate
+from app.texts.language import negotiate
 
 Lang = Annotated[
     Literal["zh", "en"] | None,

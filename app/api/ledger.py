@@ -23,7 +23,7 @@ from app.services.data_report import data_report
 from app.services.importing import KINDS, ImportRefused
 from app.services.money import in_currency
 from app.services.quotes import list_body
-from app.services.texts import say_code, say_message
+from app.texts.say import say_code, say_message
 
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
 

@@ -8,7 +8,7 @@ from typing import Any
 from app.errors import PROBLEM_MEDIA_TYPE, AppError, ErrorItem, Problem
 from app.services.catalogue import AmbiguousName, NotInCatalogue
 from app.services.contract import FieldError, Message
-from app.services.texts import say_fault, say_message
+from app.texts.say import say_fault, say_message
 
 Responses = dict[int | str, dict[str, Any]]
 

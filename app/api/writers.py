@@ -16,7 +16,7 @@ from app.errors import AppError, ErrorItem
 from app.services.contract import InputFault, Message
 from app.services.importing import ImportRefused, ImportReport, RowFault, fault_text, pointer_of, refusal_text
 from app.services.keys import ApiKey, find_key
-from app.services.texts import say_message
+from app.texts.say import say_message
 
 MAX_ITEMS = 10_000
 _BATCH_FIELDS = frozenset({"items"})

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Any
 
-from app.charts.marking import N_
 from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
+from app.texts.marking import N_
 
 Row = Mapping[str, Any]
 BAND = 0.10

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import ceil, floor, log2, log10
 from typing import Any
 
-from app.charts.marking import N_
 from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
+from app.texts.marking import N_
 
 STRIP_OCTAVES = 1.0
 """The strip ends at half and at twice the estimate; what lies beyond is a triangle at its edge."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from app.commands.accuracy_speed import speed
@@ -13,8 +12,8 @@ from app.commands.output import language_of, table, write, write_json
 from app.services import maintenance
 from app.services.accuracy import memory_report
 from app.services.accuracy_speed import speed_report
-from app.services.accuracy_texts import GROUP_NAMES, group_name, in_words
-from app.services.language import translations
+from app.texts.accuracy import GROUP_NAMES, group_name, in_words
+from app.texts.language import translations
 
 Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
@@ -55,7 +54,7 @@ def _run(options: argparse.Namespace) -> None:
         write_json(answer)
         return
     language = language_of(options.lang)
-    _ = partial(translations(language).pgettext, "cli")
+    _ = translations(language).gettext
     if options.subject == "speed":
         for line in speed(answer, _):
             write(line)

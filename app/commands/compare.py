@@ -14,12 +14,13 @@ from app.commands import question, report
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, table, write, write_json
 from app.commands.refusals import refusals
-from app.services import comparisons, figures, maintenance
+from app.services import comparisons, maintenance
 from app.services.comparisons import NoSuchComparison
-from app.services.language import translations
 from app.services.money import in_currency
 from app.services.store import CatalogStore
-from app.services.texts import term
+from app.texts import figures
+from app.texts.language import translations
+from app.texts.say import term
 
 Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
@@ -84,7 +85,7 @@ def _day(text: str | None) -> date | None:
 
 
 def _words(language: str) -> Gettext:
-    return partial(translations(language).pgettext, "cli")
+    return translations(language).gettext
 
 
 def _created(answer: Payload, language: str) -> list[str]:
@@ -144,7 +145,7 @@ def _price(change: Payload, language: str) -> str:
     if then["observed_on"] != now["observed_on"]:
         notes.append(f"{then['observed_on']} → {now['observed_on']}")
     if now["stale"] and not then["stale"]:
-        notes.append(_words(language)("now stale"))
+        notes.append(translations(language).gettext("now stale"))
     return amounts + (f" ({'; '.join(notes)})" if notes else "")
 
 

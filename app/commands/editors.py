@@ -13,7 +13,7 @@ from app.commands.database import read_settings, trouble
 from app.commands.importing import author_of
 from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
 from app.services import editors, maintenance
-from app.services.texts import say_code
+from app.texts.say import say_code
 
 MAX_LINE = 1_000
 

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from app.services.language import negotiate
+from app.texts.language import negotiate
 
 EXIT_INPUT = 2
 EXIT_DATABASE = 3

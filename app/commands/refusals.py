@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from app.commands.output import EXIT_INPUT, EXIT_STALE, CommandFailure
 from app.services.calculator import StalePrice
 from app.services.contract import InputFault
-from app.services.texts import say_fault, say_message
+from app.texts.say import say_fault, say_message
 
 
 @contextmanager

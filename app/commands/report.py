@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from app.commands.output import table
-from app.services import figures
-from app.services.language import translations
-from app.services.texts import term
+from app.texts import figures
+from app.texts.language import translations
+from app.texts.say import term
 
 Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
@@ -19,8 +18,8 @@ NO_DATA = "–"
 
 
 def _words(language: str) -> Gettext:
-    """Head words of the tables (translation context "cli")."""
-    return partial(translations(language).pgettext, "cli")
+    """Head words of the tables."""
+    return translations(language).gettext
 
 
 def memory(answer: Payload, language: str) -> list[str]:

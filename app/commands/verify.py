@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ from app.services import importing, maintenance, own_cards, verification
 from app.services.catalogue import NotInCatalogue, find_gpu
 from app.services.contract import InputFault
 from app.services.importing import ImportOptions, ImportRefused
-from app.services.language import translations
 from app.services.predictions import predict_now
 from app.services.store import CatalogStore
-from app.services.texts import say_fault, say_message, term
+from app.texts.language import translations
+from app.texts.say import say_fault, say_message, term
 
 STANDARD_OUTPUT = "-"
 
@@ -128,7 +127,7 @@ def _cards(options: argparse.Namespace) -> None:
 
 
 def _write_card(card: dict[str, Any], language: str) -> None:
-    _ = partial(translations(language).pgettext, "cli")
+    _ = translations(language).gettext
     write(card["text"])
     for figure in card["figures"]:
         mark = "ok" if figure["ok"] else figure["text"]

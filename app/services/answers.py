@@ -25,7 +25,7 @@ from pydantic_core import to_json
 
 from app.core.answer import Figure, answer, dollar_name
 from app.core.answer import number as rounded
-from app.services.texts import say_code, say_label
+from app.texts.say import say_code, say_label
 
 T = TypeVar("T")
 

@@ -44,7 +44,7 @@ from app.services.requests import (
     parse_memory,
     parse_shortlist,
 )
-from app.services.texts import say
+from app.texts.say import say
 
 KEPT_RESULTS = 128
 _shortlists: AnswerCache[Payload] = AnswerCache(KEPT_RESULTS)

@@ -19,7 +19,7 @@ from app.services import payload
 from app.services.payload import Payload, gpu_label, number, plain
 from app.services.provenance import MEASURED, OBSERVED
 from app.services.remarks import facts_body, remark_bodies
-from app.services.texts import say
+from app.texts.say import say
 
 
 class NotInCatalogue(LookupError):

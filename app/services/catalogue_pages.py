@@ -27,7 +27,7 @@ from app.services.catalogue import (
     source_body,
 )
 from app.services.payload import Payload
-from app.services.texts import say
+from app.texts.say import say
 
 Filters = Mapping[str, Any]
 

@@ -22,7 +22,7 @@ from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 from app.services.calculator import StalePrice, shortlist_result, shown
 from app.services.payload import Payload, number
-from app.services.texts import say
+from app.texts.say import say
 
 RESULT_VERSION = 1
 """Of the stored shape; it is added to, never changed."""

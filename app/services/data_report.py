@@ -11,9 +11,9 @@ from app import __version__
 from app.catalog.changes import history
 from app.catalog.snapshot import Snapshot
 from app.services import coverage
-from app.services.data_texts import say_note
 from app.services.payload import Payload
-from app.services.texts import say_code
+from app.texts.notes import say_note
+from app.texts.say import say_code
 
 MAX_UNUSED = 500
 

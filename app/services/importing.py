@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ from app.catalog.importing import (
 )
 from app.catalog.imports.columns import ALLOWED, KINDS
 from app.catalog.imports.faults import ImportRefused, RowFault
-from app.services.data_texts import say_note
-from app.services.language import translations
 from app.services.payload import Payload
-from app.services.texts import say_code
+from app.texts.language import translations
+from app.texts.notes import say_note
+from app.texts.say import say_code
 
 __all__ = [
     "KINDS",
@@ -118,7 +117,7 @@ def catalog_report_body(report: CatalogReport, language: str) -> Payload:
 
 def summary(report: ImportReport, language: str) -> str:
     """The report in one sentence, for a terminal."""
-    _ = partial(translations(language).pgettext, "cli")
+    _ = translations(language).gettext
     pattern = (
         _("{rows} rows: {new} would be new, {changed} would be changed, {same} as before, {bad} at fault.")
         if report.dry_run
@@ -136,7 +135,7 @@ def summary(report: ImportReport, language: str) -> str:
 
 def nothing_stored(report: ImportReport, language: str) -> str:
     """Why nothing was stored: rows at fault, and faults."""
-    _ = partial(translations(language).pgettext, "cli")
+    _ = translations(language).gettext
     pattern = _("nothing was stored: {rows} rows at fault, {faults} faults")
     return pattern.format(rows=f"{report.rows_at_fault:,}", faults=f"{report.fault_count:,}")
 

@@ -20,7 +20,7 @@ from app.core.speed.rows import (
 )
 from app.core.speed.scenarios import stated_precision
 from app.services.payload import Payload
-from app.services.texts import say_message
+from app.texts.say import say_message
 
 MOST_NOTES = 1_000
 _FIELDS = frozenset(f.name for f in fields(Benchmark))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from app.catalog.snapshot import Snapshot
 from app.services.answers import DollarRate
-from app.services.figures import round_significant
+from app.texts.figures import round_significant
 
 Answer = TypeVar("Answer")
 

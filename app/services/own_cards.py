@@ -24,7 +24,7 @@ from app.services.payload import Payload
 from app.services.predictions import predictions
 from app.services.prepared import prepared
 from app.services.requests import parse_workload
-from app.services.texts import say_message
+from app.texts.say import say_message
 
 _ENGINES = {"PyTorch": ("pytorch",), "TensorFlow": ("tensorflow",)}
 _VENDOR_WORDS = ("nvidia ", "amd ", "intel(r) ", "intel ")

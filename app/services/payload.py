@@ -27,9 +27,9 @@ from app.core.estimates import Assumption, Interval, MemoryEstimate, Message, Sp
 from app.core.gpu import Gpu, PriceChoice, Source
 from app.core.kept import Kept
 from app.core.workload import Parallelism
-from app.services.card_names import short_card_name
-from app.services.figures import SIGNIFICANT_DIGITS
 from app.services.provenance import price_provenance
+from app.texts.figures import SIGNIFICANT_DIGITS
+from app.texts.words import short_card_name
 
 Payload = dict[str, Any]
 T = TypeVar("T")

@@ -33,9 +33,9 @@ from app.core.quotes import (
     normalise,
 )
 from app.services import calculator
-from app.services.figures import round_significant
 from app.services.payload import Payload
-from app.services.texts import say_message
+from app.texts.figures import round_significant
+from app.texts.say import say_message
 
 __all__ = [
     "QuoteNotFound",

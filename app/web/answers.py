@@ -10,7 +10,7 @@ from starlette.requests import Request
 
 from app.services.calculator import StalePrice, shortlist
 from app.services.contract import FieldError, InputFault, Snapshot
-from app.services.texts import say_fault
+from app.texts.say import say_fault
 from app.web.fields import FIELDS, field_of
 from app.web.form import FormState, build_request, canonical_query, read_form
 from app.web.formatting import Formats

@@ -22,9 +22,9 @@ from app.services.measurements import (
     matching,
     measurements,
 )
-from app.services.texts import say_fault
+from app.texts.marking import N_
+from app.texts.say import say_fault
 from app.web.answers import open_page
-from app.web.labels import N_
 from app.web.listing import address, asked, only, part_of
 from app.web.predicted import SAID, Known, beside, points, raw_cells, sentence, table_rows, why_word
 from app.web.render import Page

@@ -11,13 +11,13 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from app.services.contract import Snapshot
+from app.texts.words import precision_name, proper_name
 from app.web import choices as form_choices
 from app.web import rejections, view
 from app.web.answers import Asked, ask, snapshot_of, today
 from app.web.drawings import drawings
 from app.web.form import MILLIONS
 from app.web.formatting import close_up
-from app.web.labels import precision_name, proper_name
 from app.web.links import changed_query
 from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.page_cache import PageCache
@@ -255,7 +255,7 @@ def shown_answer(
 ) -> dict[str, Any]:
     """The parts that a live and a frozen answer share."""
     words = asked.words
-    say_short(answer, asked.snapshot, lambda code: words.formats.label(code, "price_region"), words.gettext)
+    say_short(answer, asked.snapshot, lambda code: words.formats.label(code, "region"), words.gettext)
     trains = answer["question"]["workload"].get("task", "inference") != "inference"
     options = answer["options"]
     view.dress(options, words)

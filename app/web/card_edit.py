@@ -22,10 +22,10 @@ from app.services.card_edits import (
 from app.services.catalogue import NotInCatalogue, gpu_detail
 from app.services.contract import CONDITIONS
 from app.services.importing import Author, ImportReport, fault_text
+from app.texts.words import REGION
 from app.web.access import address_of
 from app.web.answers import open_page, today
 from app.web.form import FormState
-from app.web.labels import REGION
 from app.web.price_import import CURRENCIES
 from app.web.scopes import editor_for
 from app.web.uploads import Upload, in_thread, read_upload

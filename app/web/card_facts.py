@@ -6,22 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.web.labels import N_
+from app.texts.marking import N_
+from app.texts.words import label
 
 Gettext = Callable[[str], str]
 
-FORM: Mapping[str, str] = {
-    "PCIe card": N_("PCIe card"),
-    "SXM module": N_("SXM module"),
-    "OAM module": N_("OAM module"),
-    "superchip module": N_("superchip module"),
-    "socket": N_("processor in a socket"),
-    "mezzanine module": N_("mezzanine module"),
-    "server board": N_("server board"),
-    "integrated": N_("soldered to a small computer"),
-    "laptop": N_("laptop part"),
-    "cloud only": N_("cloud only"),
-}
 NOT_A_CARD: Mapping[str, str] = {
     "SXM module": N_("A module: it needs its own baseboard and is sold with a server, not as a card."),
     "OAM module": N_("A module: it needs its own baseboard and is sold with a server, not as a card."),
@@ -65,7 +54,7 @@ class FactRow:
 
 def form_factor(code: str, gettext: Gettext) -> str:
     """A form factor in the reader's words; one that a team wrote itself stays as it is."""
-    return gettext(FORM[code]) if code in FORM else code
+    return label("form_factor", code, gettext)
 
 
 def fact_rows(card: Mapping[str, Any], read_on: str, gettext: Gettext) -> list[FactRow]:

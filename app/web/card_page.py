@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from app.charts.prices import Event, Frame
 from app.services.contract import Snapshot
-from app.services.data_texts import say_note
+from app.texts.notes import say_note
 from app.web import columns
 from app.web.view import Words
 from app.web.wording import AVAILABILITY_SHORT

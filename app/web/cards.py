@@ -14,10 +14,11 @@ from app.services.catalogue import NotInCatalogue, gpu_body, gpu_detail, price_c
 from app.services.catalogue_pages import Page as ListPage
 from app.services.catalogue_pages import page as list_page
 from app.services.contract import Snapshot
-from app.services.data_texts import say_note
+from app.texts.notes import say_note
+from app.texts.words import FORM_FACTOR
 from app.web import columns
 from app.web.answers import open_page, today
-from app.web.card_facts import FORM, fact_rows, form_factor, warning
+from app.web.card_facts import fact_rows, form_factor, warning
 from app.web.card_page import figure_names, figure_notes, history_url, measurements
 from app.web.links import GpuLinks
 from app.web.models import vendors
@@ -94,8 +95,8 @@ def gpu_list(request: Request) -> Response:
         sort_url=sort_url,
         asked=asked,
         vendors=vendors(snapshot),
-        forms=[(code, page._(name)) for code, name in FORM.items() if _has_form(snapshot, code)],
-        form_words=FORM,
+        forms=[(code, page._(name)) for code, name in FORM_FACTOR.items() if _has_form(snapshot, code)],
+        form_words=FORM_FACTOR,
         best_price=columns.best_price,
         csv_url="/gpus.csv?" + urlencode({k: v for k, v in asked.items() if v}),
         price_words=lambda price: price_words(price, words),
@@ -155,7 +156,7 @@ def gpu_page(request: Request, name: str) -> Response:
         rentals=rows["rentals"],
         measured=measurements(rows["benchmarks"], snapshot),
         own=own_cards(snapshot, card["id"], words),
-        availability=availability_rows(card, lambda code: words.formats.label(code, "price_region"), page._),
+        availability=availability_rows(card, lambda code: words.formats.label(code, "region"), page._),
         card_facts=fact_rows(card, snapshot.gpu(card["id"]).attributes["source"].read_on, page._),
         card_warning=warning(card, page._),
         form_factor=form_factor(card["form_factor"], page._),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.web.labels import N_
+from app.texts.marking import N_
 
 CHANNELS = frozenset(
     {

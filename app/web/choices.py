@@ -12,10 +12,10 @@ from app.services.contract import (
     REGIONS,
     WEIGHT_FORMATS,
 )
-from app.web import labels
+from app.texts.marking import N_
+from app.texts.words import CONDITION, FAMILY, OPTIMIZER_NAMES, WORK_UNIT, label, precision_name, proper_name
 from app.web.form import CHINESE_VENDORS, MILLIONS, FormState
 from app.web.formatting import close_up
-from app.web.labels import N_
 
 Pairs = list[tuple[str, str]]
 Gettext = Callable[[str], str]
@@ -107,7 +107,7 @@ def field_label(name: str, gettext: Gettext) -> str:
 
 
 def _words(kind: str, codes: Iterable[str], gettext: Gettext) -> Pairs:
-    return [(code, gettext(labels.KINDS[kind][code])) for code in codes]
+    return [(code, label(kind, code, gettext)) for code in codes]
 
 
 def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[str, Any]:
@@ -129,13 +129,13 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
             ("qlora", "QLoRA"),
             ("training", _("Full")),
         ],
-        "precision_options": [(p, labels.precision_name(p)) for p in precisions],
-        "family_options": _words("family", labels.FAMILY, _),
-        "engine_options": [(e, _("auto") if e == "auto" else labels.proper_name(e)) for e in ENGINES],
+        "precision_options": [(p, precision_name(p)) for p in precisions],
+        "family_options": _words("family", FAMILY, _),
+        "engine_options": [(e, _("auto") if e == "auto" else proper_name(e)) for e in ENGINES],
         "kv_options": [
             auto,
             *(
-                (p, labels.precision_name(p))
+                (p, precision_name(p))
                 for p in ("bf16", "fp16", "fp8", "int8", "nvfp4", "q8_0", "q4_0", "fp32")
             ),
         ],
@@ -145,7 +145,7 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
             ("single", _("one at a time")),
             ("saturated", _("saturated")),
         ],
-        "optimizer_options": [auto, *((o, labels.OPTIMIZER_NAMES.get(o, o)) for o in OPTIMIZERS)],
+        "optimizer_options": [auto, *((o, OPTIMIZER_NAMES.get(o, o)) for o in OPTIMIZERS)],
         "recipe_options": [
             auto,
             ("mixed", _("mixed precision")),
@@ -166,19 +166,19 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
             ("power", _("Power")),
         ],
         "work_unit_options": [
-            (unit, close_up(_("million %(unit)s") % {"unit": _(word)}) if unit in MILLIONS else _(word))
-            for unit, word in labels.WORK_UNIT.items()
+            (unit, close_up(_("million %(unit)s") % {"unit": word}) if unit in MILLIONS else word)
+            for unit, word in _words("work_unit", WORK_UNIT, _)
         ],
-        "tax_options": [any_, ("included", _("tax included")), ("excluded", _("without tax"))],
-        "price_region_options": [(r, _(labels.REGION[r])) for r in REGIONS],
-        "region_options": [any_, *((r, _(labels.REGION[r])) for r in REGIONS)],
+        "tax_options": [any_, ("included", _("tax included")), ("excluded", _("tax excluded"))],
+        "price_region_options": _words("region", REGIONS, _),
+        "region_options": [any_, *_words("region", REGIONS, _)],
         "vendor_options": [
             ("", _("all")),
             (CHINESE_VENDORS, _("Chinese makers")),
             *((v, v) for v in vendors),
         ],
-        "condition_options": _words("condition", labels.CONDITION, _),
-        "framework_options": [any_, *((f, labels.proper_name(f)) for f in FRAMEWORKS)],
+        "condition_options": _words("condition", CONDITION, _),
+        "framework_options": [any_, *((f, proper_name(f)) for f in FRAMEWORKS)],
         "os_options": [
             any_,
             ("linux", "Linux"),
@@ -201,10 +201,10 @@ def summaries(state: FormState, assumed: dict[str, Any], gettext: Gettext) -> di
 
     trains = one("task") != "inference"
     engine = chosen("engine")
-    run = [labels.proper_name(engine) if engine else _("engine auto")]
+    run = [proper_name(engine) if engine else _("engine auto")]
     if trains:
         optimizer = chosen("optimizer")
-        run += [labels.OPTIMIZER_NAMES.get(optimizer, optimizer) or _("optimizer auto")]
+        run += [OPTIMIZER_NAMES.get(optimizer, optimizer) or _("optimizer auto")]
         run += [
             {"no": _("no checkpointing"), "yes": _("checkpointing")}.get(
                 one("gradient_checkpointing"), _("selective checkpointing")
@@ -213,7 +213,7 @@ def summaries(state: FormState, assumed: dict[str, Any], gettext: Gettext) -> di
         if one("task") in ("lora", "qlora"):
             run += [_("rank %(rank)s") % {"rank": one("lora_rank")}]
     elif chosen("kv_precision"):
-        run += [f"KV {labels.precision_name(chosen('kv_precision'))}"]
+        run += [f"KV {precision_name(chosen('kv_precision'))}"]
     run += [_("used %(gib)s GiB") % {"gib": one("used_gib")}]
     if chosen("attention"):
         run += [chosen("attention")]
@@ -234,7 +234,7 @@ def summaries(state: FormState, assumed: dict[str, Any], gettext: Gettext) -> di
     if one("prices"):
         money += [_("own prices")]
     cards = [need.upper() if need != "nvlink" else "NVLink" for need in state.many("needs")]
-    cards += [labels.proper_name(one("framework"))] if one("framework") else []
+    cards += [proper_name(one("framework"))] if one("framework") else []
     cards += [one("os")] if one("os") else []
     cards += [one("gpus")] if one("gpus") else []
     return {"run": run, "money": money, "cards": cards or [_("no further wishes")]}

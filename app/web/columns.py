@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.web.labels import N_
+from app.texts.marking import N_
 
 Card = Mapping[str, Any]
 

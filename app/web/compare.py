@@ -14,12 +14,13 @@ from starlette.exceptions import HTTPException
 from app.services.contract import CONDITIONS, InputFault, Snapshot
 from app.services.payload import gpu_label
 from app.services.side_by_side import MOST_CARDS, RATE_ROWS, ROW_BY_ID, Chosen, choose, side_by_side
-from app.services.texts import say_fault
+from app.texts.marking import N_
+from app.texts.say import say_fault
+from app.texts.words import precision_name
 from app.web.answers import open_page, today
 from app.web.card_facts import form_factor
 from app.web.explain import explain_price
 from app.web.explanation import Explanation, Fact
-from app.web.labels import N_, precision_name
 from app.web.links import GpuLinks
 from app.web.listing import MAX_TEXT, address, card_names, day_of, only
 from app.web.render import is_fragment

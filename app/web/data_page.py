@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.services import coverage
-from app.services.data_texts import say_note
 from app.services.gaps import FRESH
+from app.texts.marking import N_
+from app.texts.notes import say_note
 from app.web.answers import open_page
-from app.web.labels import N_
 from app.web.listing import address, asked, day_of, only, part_of
 from app.web.render import Page
 from app.web.tables import csv_response

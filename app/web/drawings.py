@@ -9,7 +9,7 @@ from typing import Any
 from app.charts.measured_points import measured_name, measured_of
 from app.charts.shortlist import card_label, value_rows
 from app.charts.theme import condition_suffix
-from app.web.labels import precision_name
+from app.texts.words import precision_name
 from app.web.links import QuestionLinks
 from app.web.view import Words
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
 from app.errors import ErrorItem
-from app.web.labels import N_
+from app.texts.marking import N_
 from app.web.render import Page
 
 logger = logging.getLogger("app.web")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.services.contract import HOST_FIXED_CNY, HOST_SHARE
+from app.texts.words import precision_name
 from app.web.columns import best_price, per_1000
 from app.web.explanation import Explanation, Fact
-from app.web.labels import precision_name
 from app.web.renting import explain_rent
 from app.web.view import Words
 

@@ -1,4 +1,4 @@
-"""Filters of the templates: figures by `services.figures`, words by `labels`."""
+"""Filters of the templates: figures by `texts.figures`, words by `texts.words`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.services import figures
-from app.web import labels
+from app.texts import figures
+from app.texts.words import label, precision_name, proper_name
 
 Gettext = Callable[[str], str]
 NO_DATA = "\u2014"
@@ -119,8 +119,7 @@ class Formats:
 
     def label(self, code: Any, kind: str) -> str:
         """The word for a code; the code itself where no word is known."""
-        text = labels.KINDS[kind].get(str(code))
-        return self.gettext(text) if text else str(code)
+        return label(kind, str(code), self.gettext)
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """By their names in the templates."""
@@ -136,8 +135,8 @@ class Formats:
             "label": self.label,
             # For data: `_` in a template marks what it gives as markup, and reads per cent signs.
             "translated": self.gettext,
-            "precision": labels.precision_name,
-            "proper": labels.proper_name,
+            "precision": precision_name,
+            "proper": proper_name,
             "share": share,
             "at_path": at_path,
             "raw": raw,

@@ -12,11 +12,11 @@ from starlette.exceptions import HTTPException
 from app.services import comparisons
 from app.services.calculator import StalePrice
 from app.services.contract import InputFault, Snapshot
+from app.texts.words import precision_name, proper_name
 from app.web import rejections
 from app.web.answers import ask, fault_text, open_page, today
 from app.web.calculator import page_values, shown_answer
 from app.web.fields import field_of
-from app.web.labels import precision_name, proper_name
 from app.web.limits import count_comparison
 from app.web.links import QuestionLinks, form_query
 from app.web.render import Page

@@ -19,11 +19,11 @@ from app.services.changes import (
 )
 from app.services.contract import Snapshot
 from app.services.payload import gpu_label
-from app.services.texts import say_code
+from app.texts.marking import N_
+from app.texts.say import say_code
 from app.web.access import address_of
 from app.web.answers import open_page
 from app.web.data_page import ACTION
-from app.web.labels import N_
 from app.web.listing import address, asked, only
 from app.web.scopes import editor_for
 from app.web.uploads import Upload, in_thread, one_line, read_upload

@@ -13,9 +13,9 @@ from app.services.catalogue import price_choices
 from app.services.contract import CONDITIONS, InputFault, Snapshot
 from app.services.ledger import AGES, USES, Ledger, Wanted, body, ledger, matching, values_of
 from app.services.payload import gpu_label
-from app.services.texts import say_code, say_fault
+from app.texts.marking import N_
+from app.texts.say import say_code, say_fault
 from app.web.answers import open_page
-from app.web.labels import N_
 from app.web.listing import address, asked, card_names, day_of, only, part_of
 from app.web.tables import csv_response
 from app.web.view import Words

@@ -15,10 +15,10 @@ from app.charts.theme import THEMES
 from app.core.formulas import FORMULAS
 from app.services.accuracy import memory_report
 from app.services.accuracy_speed import speed_report
-from app.services.accuracy_texts import group_name, in_words
+from app.texts.accuracy import group_name, in_words
+from app.texts.words import BASIS, BASIS_MEANING
 from app.web.answers import open_page
 from app.web.background import Background
-from app.web.labels import BASIS, BASIS_MEANING
 from app.web.render import is_fragment
 from app.web.view import Words
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.services.catalogue import NotInCatalogue, find_model, model_body
 from app.services.contract import Snapshot
-from app.services.figures import format_parameters
+from app.texts.figures import format_parameters
 from app.web.form import FormState, model_size
 from app.web.render import gettext_of
 from app.web.view import Words

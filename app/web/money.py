@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.services.figures import format_money, format_number
+from app.texts.figures import format_money, format_number
 
 NO_DATA = "\u2014"
 

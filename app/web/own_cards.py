@@ -9,8 +9,9 @@ from typing import Any
 from app.services.contract import Snapshot
 from app.services.own_cards import check_body, own_checks
 from app.services.predictions import Prediction
+from app.texts.marking import N_
+from app.texts.words import precision_name
 from app.web.formatting import share
-from app.web.labels import N_, precision_name
 from app.web.predicted import Beside, beside
 from app.web.view import Words
 

@@ -13,8 +13,9 @@ from app.services.contract import Snapshot
 from app.services.later import COMPUTING, READY
 from app.services.measurements import Measurement
 from app.services.predictions import Prediction, predictions, why_unpredicted
+from app.texts.marking import N_
+from app.texts.words import precision_name, proper_name
 from app.web.formatting import share
-from app.web.labels import N_, precision_name, proper_name
 from app.web.view import Words
 
 WHY = {

@@ -19,8 +19,8 @@ from app.services.importing import (
     template,
 )
 from app.services.uploads import Item, with_cell
+from app.texts.marking import N_
 from app.web.answers import open_page, today
-from app.web.labels import N_
 from app.web.render import Page
 from app.web.uploads import Upload, carry, in_thread, items_of, read_upload, writer_of
 

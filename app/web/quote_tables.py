@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.web.labels import N_, precision_name
+from app.texts.marking import N_
+from app.texts.words import precision_name
 from app.web.view import Words
 
 Quote = Mapping[str, Any]

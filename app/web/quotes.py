@@ -23,7 +23,6 @@ from app.services.importing import (
     template,
 )
 from app.services.quotes import QuoteNotFound, compare_quotes, confirm_quote, withdraw_quote
-from app.services.texts import say_fault
 from app.services.uploads import (
     MAX_LINES,
     Item,
@@ -33,9 +32,10 @@ from app.services.uploads import (
     read_quotes,
     with_cell,
 )
+from app.texts.say import say_fault
+from app.texts.words import PRICE_PER
 from app.web.answers import ask, open_page, today
 from app.web.form import read_form
-from app.web.labels import PRICE_PER
 from app.web.listing import address, card_names, day_of
 from app.web.quote_tables import Group, dressed, headline, warnings
 from app.web.render import Page

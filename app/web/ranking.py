@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from app.texts.marking import N_
 from app.web.form import FormState, canonical_query
-from app.web.labels import N_
 from app.web.links import QuestionLinks
 
 Option = Mapping[str, Any]

@@ -78,9 +78,7 @@ def option(request: Request) -> Response:
         raise HTTPException(404, asked.page._("There is no such option."))
     options = answer["options"]
     view.dress(options, asked.words)
-    say_short(
-        answer, asked.snapshot, lambda code: asked.words.formats.label(code, "price_region"), asked.page._
-    )
+    say_short(answer, asked.snapshot, lambda code: asked.words.formats.label(code, "region"), asked.page._)
     trains = answer["question"]["workload"].get("task", "inference") != "inference"
     chosen = options[index]
     return asked.page.render(

@@ -13,8 +13,8 @@ from starlette.responses import HTMLResponse
 
 from app import __version__
 from app.resources import resource_path
-from app.services.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.static_files import asset_url
+from app.texts.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.web.access import editor_of
 from app.web.formatting import Formats, axis
 from app.web.money import Money

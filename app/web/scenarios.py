@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from app.texts.marking import N_
 from app.web.form import FormState, canonical_query
-from app.web.labels import N_
 
 Gettext = Callable[[str], str]
 BIG_PARAMETERS = 10e9

@@ -22,7 +22,7 @@ from app.services.editors import (
     sign_in,
     start_session,
 )
-from app.services.texts import say_code
+from app.texts.say import say_code
 from app.web.access import ask_to_sign_in, editor_of, safe_address
 from app.web.answers import open_page
 from app.web.render import Page

@@ -9,9 +9,9 @@ from typing import Any
 from markupsafe import Markup
 
 from app.charts.memory_groups import memory_groups
-from app.services.figures import NBSP
+from app.texts.figures import NBSP
+from app.texts.words import OPTIMIZER_NAMES, precision_name, proper_name
 from app.web.formatting import Formats, share
-from app.web.labels import OPTIMIZER_NAMES, precision_name, proper_name
 from app.web.links import QuestionLinks
 from app.web.money import Money
 from app.web.wording import split_condition
@@ -286,7 +286,7 @@ _VALUE_KINDS = {
     "task": "task",
     "load": "load",
     "software": "software",
-    "region": "price_region",
+    "region": "region",
     "lora_targets": "lora_targets",
     "logits": "logits",
     "padding": "padding",

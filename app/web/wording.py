@@ -11,7 +11,7 @@ from typing import Any
 from app.services.contract import Snapshot
 from app.services.payload import gpu_label
 from app.services.remarks import governing
-from app.web.labels import N_
+from app.texts.marking import N_
 
 Gettext = Callable[[str], str]
 _CONDITION = re.compile("\\s*[(\uff08](?P<word>[^()\uff08\uff09]{1,20})[)\uff09]$")

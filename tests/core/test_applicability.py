@@ -15,7 +15,7 @@ from app.core.faults import InputFault
 from app.core.gpu_table import GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.workload import TASKS, TOKEN_FAMILIES, Offload, Parallelism, Task, Workload, resolve
-from app.services.templates import TEMPLATES
+from app.texts.say import TEMPLATES
 from tests.core.cards import BY_ID
 
 GPU = BY_ID["a100-sxm4-80gb"]

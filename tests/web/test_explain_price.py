@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.services.language import translations
+from app.texts.language import translations
 from app.web.explain import explain_answer
 from app.web.explanation import Explanation
 from app.web.formatting import Formats

@@ -1,11 +1,20 @@
-"""Words for the codes of the contract. English source texts; the catalogue has the Chinese ones."""
+"""Words for the codes of the contract, one table for labels and sentences; short names of cards."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
-def N_(text: str) -> str:
-    """Mark a text for extraction; it is translated where it is shown."""
-    return text
+from app.texts.marking import N_
+
+
+class Pair(NamedTuple):
+    """A word that reads differently as a label and inside a sentence."""
+
+    label: str
+    sentence: str
 
 
 VERDICT = {"fits": N_("fits"), "tight": N_("tight"), "does_not_fit": N_("does not fit")}
@@ -23,12 +32,12 @@ BASIS_MEANING = {
     "derived": N_("from a formula alone, with a wider interval"),
     "assumed": N_("a default, or what you entered"),
 }
-TASK = {
-    "inference": N_("Inference"),
+TASK: dict[str, str | Pair] = {
+    "inference": Pair(N_("Inference"), N_("inference")),
     "lora": N_("LoRA"),
     "qlora": N_("QLoRA"),
-    "training": N_("Full training"),
-    "finetune": N_("Fine-tuning"),
+    "training": Pair(N_("Full training"), N_("full training")),
+    "finetune": Pair(N_("Fine-tuning"), N_("fine-tuning")),
 }
 CONDITION = {
     "new": N_("new"),
@@ -36,33 +45,33 @@ CONDITION = {
     "refurbished": N_("refurbished"),
     "modded": N_("modified"),
 }
-FAMILY = {
-    "decoder": N_("Language model"),
-    "encoder": N_("Text encoder (BERT …)"),
-    "encoder-decoder": N_("Encoder-decoder (T5 …)"),
-    "vision": N_("Vision"),
-    "diffusion": N_("Image generation"),
-    "speech": N_("Speech"),
+FAMILY: dict[str, str | Pair] = {
+    "decoder": Pair(N_("Language model"), N_("language model")),
+    "encoder": Pair(N_("Text encoder (BERT …)"), N_("text encoder")),
+    "encoder-decoder": Pair(N_("Encoder-decoder (T5 …)"), N_("encoder-decoder")),
+    "vision": Pair(N_("Vision"), N_("vision model")),
+    "diffusion": Pair(N_("Image generation"), N_("image generator")),
+    "speech": Pair(N_("Speech"), N_("speech model")),
 }
-PART = {
-    "weights": N_("Weights"),
-    "gradients": N_("Gradients"),
-    "optimizer": N_("Optimizer states"),
-    "activations": N_("Activations"),
-    "logits": N_("Logits"),
+PART: dict[str, str | Pair] = {
+    "weights": Pair(N_("Weights"), N_("weights")),
+    "gradients": Pair(N_("Gradients"), N_("gradients")),
+    "optimizer": Pair(N_("Optimizer states"), N_("optimizer states")),
+    "activations": Pair(N_("Activations"), N_("activations")),
+    "logits": Pair(N_("Logits"), N_("logits")),
     "kv_cache": N_("KV cache"),
-    "adapter": N_("Adapter"),
-    "engine": N_("Engine, CUDA graphs"),
+    "adapter": Pair(N_("Adapter"), N_("adapter")),
+    "engine": Pair(N_("Engine, CUDA graphs"), N_("engine")),
     "context": N_("CUDA context"),
-    "communication": N_("Communication buffers"),
-    "fragmentation": N_("Fragmentation"),
+    "communication": Pair(N_("Communication buffers"), N_("communication buffers")),
+    "fragmentation": Pair(N_("Fragmentation"), N_("fragmentation")),
 }
-OBJECTIVE = {
-    "total_cost": N_("Total cost"),
-    "purchase": N_("Purchase"),
-    "tflops_per_yuan": N_("TFLOPS/¥"),
-    "speed": N_("Fastest"),
-    "power": N_("Power"),
+OBJECTIVE: dict[str, str | Pair] = {
+    "total_cost": Pair(N_("Total cost"), N_("total cost")),
+    "purchase": Pair(N_("Purchase"), N_("purchase price")),
+    "tflops_per_yuan": Pair(N_("TFLOPS/¥"), N_("sustained TFLOPS per yuan")),
+    "speed": Pair(N_("Fastest"), N_("speed")),
+    "power": Pair(N_("Power"), N_("power")),
 }
 OBJECTIVE_PHRASE = {
     "total_cost": N_("by total cost"),
@@ -87,27 +96,27 @@ PHASE = {
     "whole_run": N_("whole run"),
     "forward": N_("forward pass"),
 }
-SPEED_UNIT = {
-    "tokens_per_s": N_("token/s"),
+SPEED_UNIT: dict[str, str | Pair] = {
+    "tokens_per_s": Pair(N_("token/s"), N_("tokens/s")),
     "images_per_s": N_("images/s"),
     "samples_per_s": N_("samples/s"),
     "molecules_per_s": N_("molecules/s"),
     "frames_per_s": N_("frames/s"),
     "denoising_steps_per_s": N_("denoising steps/s"),
-    "realtime_factor": N_("× real time"),
+    "realtime_factor": Pair(N_("× real time"), N_("times real time")),
 }
-PER_UNIT = {
-    "million_tokens": N_("M tokens"),
-    "thousand_samples": N_("1,000 samples"),
-    "thousand_images": N_("1,000 images"),
+PER_UNIT: dict[str, str | Pair] = {
+    "million_tokens": Pair(N_("M tokens"), N_("million tokens")),
+    "thousand_samples": Pair(N_("1,000 samples"), N_("thousand samples")),
+    "thousand_images": Pair(N_("1,000 images"), N_("thousand images")),
     "hour_of_audio": N_("hour of audio"),
 }
-WORK_UNIT = {
+WORK_UNIT: dict[str, str | Pair] = {
     "tokens": N_("tokens"),
     "samples": N_("samples"),
     "images": N_("images"),
     "epochs": N_("epochs"),
-    "hours": N_("hours of work"),
+    "hours": Pair(N_("hours of work"), N_("hours")),
 }
 REJECTION = {
     "memory": N_("Memory"),
@@ -139,7 +148,7 @@ CHANNEL_KIND = {
     "server": N_("whole server"),
 }
 PRICE_PER = {"card": N_("per card"), "server-8": N_("8-card server, host included")}
-TAX = {"included": N_("tax included"), "excluded": N_("without tax"), "unknown": N_("tax unknown")}
+TAX = {"included": N_("tax included"), "excluded": N_("tax excluded"), "unknown": N_("tax unknown")}
 FLIP = {
     "price": N_("Its own unit price"),
     "rival_price": N_("Price of the second"),
@@ -240,12 +249,12 @@ LORA_TARGETS = {"all-linear": N_("all linear layers"), "attention": N_("attentio
 LOGITS = {"full": N_("in full"), "chunked": N_("chunked")}
 PADDING = {"padded": N_("padded"), "packed": N_("packed")}
 RECIPE = {"mixed": N_("mixed precision"), "pure": N_("pure 16 bit"), "fp32": N_("FP32")}
-REGION = {
-    "CN": N_("Mainland China"),
-    "US": N_("United States"),
+REGION: dict[str, str | Pair] = {
+    "CN": Pair(N_("Mainland China"), N_("mainland China")),
+    "US": Pair(N_("United States"), N_("the United States")),
     "HK": N_("Hong Kong"),
     "TW": N_("Taiwan"),
-    "EU": N_("European Union"),
+    "EU": Pair(N_("European Union"), N_("the European Union")),
     "global": N_("worldwide"),
 }
 
@@ -309,7 +318,41 @@ SPEED_SEEN = {
     "source_unseen": N_("source never read"),
 }
 
-KINDS: dict[str, dict[str, str]] = {
+BOOLEAN = {"yes": N_("yes"), "no": N_("no")}
+FORM_FACTOR = {
+    "PCIe card": N_("PCIe card"),
+    "SXM module": N_("SXM module"),
+    "OAM module": N_("OAM module"),
+    "superchip module": N_("superchip module"),
+    "socket": N_("processor in a socket"),
+    "mezzanine module": N_("mezzanine module"),
+    "server board": N_("server board"),
+    "integrated": N_("soldered to a small computer"),
+    "laptop": N_("laptop part"),
+    "cloud only": N_("cloud only"),
+}
+FEATURE = {"ecc": N_("ECC memory"), "mig": "MIG", "nvlink": "NVLink"}
+SYSTEM = {"linux": "Linux", "windows": "Windows", "wsl2": "WSL2", "macos": "macOS"}
+TIER = {
+    "8": N_("8 GB"),
+    "12-16": N_("12–16 GB"),
+    "24": N_("24 GB"),
+    "32-48": N_("32–48 GB"),
+    "48": N_("48 GB"),
+    "80": N_("80 GB"),
+    "80-96": N_("80–96 GB"),
+    "96-141": N_("96–141 GB"),
+    "141-192": N_("141–192 GB"),
+    "several": N_("several cards"),
+}
+QUESTION = {
+    "parameters_over_10b": N_("over 10 billion parameters"),
+    "run_over_24h": N_("runs over 24 hours"),
+    "tenants": N_("several tenants"),
+    "strict_sla": N_("strict service level"),
+}
+
+KINDS: dict[str, Mapping[str, str | Pair]] = {
     "verdict": VERDICT,
     "basis": BASIS,
     "basis_meaning": BASIS_MEANING,
@@ -324,6 +367,7 @@ KINDS: dict[str, dict[str, str]] = {
     "speed_unit": SPEED_UNIT,
     "per_unit": PER_UNIT,
     "work_unit": WORK_UNIT,
+    "unit": {**SPEED_UNIT, **PER_UNIT, **WORK_UNIT},
     "rejection": REJECTION,
     "channel_kind": CHANNEL_KIND,
     "price_per": PRICE_PER,
@@ -337,7 +381,7 @@ KINDS: dict[str, dict[str, str]] = {
     "card_link": CARD_LINK,
     "load": LOAD,
     "software": SOFTWARE,
-    "price_region": REGION,
+    "region": REGION,
     "lora_targets": LORA_TARGETS,
     "logits": LOGITS,
     "padding": PADDING,
@@ -345,6 +389,12 @@ KINDS: dict[str, dict[str, str]] = {
     "speed_class": SPEED_CLASS,
     "speed_seen": SPEED_SEEN,
     "constant_method": CONSTANT_METHOD,
+    "boolean": BOOLEAN,
+    "form_factor": FORM_FACTOR,
+    "feature": FEATURE,
+    "system": SYSTEM,
+    "tier": TIER,
+    "question": QUESTION,
 }
 
 PRECISION_NAMES = {
@@ -388,6 +438,22 @@ OPTIMIZER_NAMES = {
     "galore": "GaLore",
 }
 
+Gettext = Callable[[str], str]
+
+
+def label(kind: str, code: str, gettext: Gettext) -> str:
+    """The word for a code as a heading or a cell has it; the code itself where no word is known."""
+    word = KINDS[kind].get(code)
+    return code if word is None else gettext(word.label if isinstance(word, Pair) else word)
+
+
+def in_sentence(kind: str, code: str, gettext: Gettext) -> str:
+    """The word for a code inside a sentence; the code itself where no word is known."""
+    if kind in _NAMES:
+        return _NAMES[kind](code)
+    word = KINDS[kind].get(code)
+    return code if word is None else gettext(word.sentence if isinstance(word, Pair) else word)
+
 
 def precision_name(code: str) -> str:
     """A number format as the field writes it: bf16 -> BF16, gguf-q4_k_m -> GGUF Q4_K_M."""
@@ -400,3 +466,20 @@ def proper_name(code: str) -> str:
     """An engine or framework, with the version a filter may carry: tensorflow==2.15 -> TensorFlow 2.15."""
     name, _, version = code.partition("==")
     return f"{ENGINE_NAMES.get(name, name)} {version}".strip()
+
+
+_NAMES: Mapping[str, Callable[[str], str]] = {"precision": precision_name, "framework": proper_name}
+
+_SERIES = re.compile(
+    r"\b(?:NVIDIA |AMD |Intel )?(?:GeForce |Radeon (?=RX |PRO |AI ))"
+    r"|\b(?:NVIDIA|AMD|Intel) "
+)
+
+
+@lru_cache(maxsize=4096)
+def short_card_name(text: str) -> str:
+    """A name, or a label that holds one, without the words of the series: RTX 4090, not GeForce RTX 4090.
+
+    Vendors whose cards nobody knows by a bare number keep their name: MetaX C500, Hygon DCU K100.
+    """
+    return _SERIES.sub("", text)

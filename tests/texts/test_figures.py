@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from app.services import figures
+from app.texts import figures
 
 NBSP = "\u00a0"
 

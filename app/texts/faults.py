@@ -1,10 +1,82 @@
-"""English source texts of what imports, quotes and the state of the data say, by code."""
+"""English source texts of what may be wrong with an input, a file, a quote or an editor, by code."""
 
 from __future__ import annotations
 
-from app.services.marking import N_
+from app.texts.marking import N_
 
-DATA_TEMPLATES: dict[str, str] = {
+FAULTS: dict[str, str] = {
+    # Faults of a field
+    "required": N_("This field is required."),
+    "unknown_field": N_("There is no such field."),
+    "unknown_value": N_("{value} is not one of the accepted values: {allowed}."),
+    "not_an_object": N_("This must be a JSON object."),
+    "not_a_number": N_("This must be a number."),
+    "full_width_digits": N_("Type the digits in half width: {plain}."),
+    "not_an_integer": N_("This must be a whole number."),
+    "not_whole": N_("This must be a whole number."),
+    "not_finite": N_("This must be a finite number."),
+    "not_a_boolean": N_("This must be true or false."),
+    "not_a_flag": N_("This must be true or false."),
+    "not_a_text": N_("This must be text."),
+    "not_plain_text": N_("Control characters are not accepted."),
+    "not_a_list": N_("This must be a list."),
+    "empty_list": N_("The list must hold at least one value."),
+    "list_length": N_("The list must hold {expected} values."),
+    "too_long": N_("This is longer than {limit} characters or items."),
+    "too_many": N_("The list holds more than {limit} items."),
+    "out_of_range": N_("The value must be between {low} and {high}."),
+    "too_small": N_("The value must be at least {limit}."),
+    "too_large": N_("The value must be at most {limit}."),
+    "not_valid": N_("The value is not valid."),
+    "not_json": N_("This is not readable as JSON."),
+    "date_out_of_range": N_("The date must lie between {first} and {last}."),
+    "not_a_date": N_("This must be a date such as 2026-11-30."),
+    "not_a_version": N_("This must be a version number such as 550.54."),
+    "not_an_image_size": N_("Give one size in pixels, or height and width."),
+    "not_a_price_line": N_("“{value}” is not a card and a price, such as rtx3090=6500."),
+    "named_twice": N_("{value} is named twice."),
+    "unknown_gpu": N_("The catalogue has no card named {value}.{hint}"),
+    "unknown_model": N_("The catalogue has no model named {value}.{hint}"),
+    "close_names": N_(" Close to it: {candidates}."),
+    "ambiguous_name": N_("{value} may mean any of these: {candidates}. Name one of them."),
+    "unknown_cursor": N_("No page gave this cursor; start again without it."),
+    "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
+    "model_missing": N_("Say which model: a preset, a config or a family."),
+    "model_kinds": N_("Give only one of preset, config and family."),
+    "config_too_complex": N_(
+        "The config is nested deeper than {depth} levels, holds more than {limit} values or absurd numbers."
+    ),
+    "too_many_cards": N_("The plan needs {cards} cards; at most {limit} are computed."),
+    "plan_needs_one_count": N_("Sharing is stated without degrees: name one count of cards, or the degrees."),
+    "plan_does_not_match_count": N_(
+        "The plan is for {cards} cards (data × tensor × pipeline), not for {count}."
+    ),
+    "tensor_does_not_divide_heads": N_("{heads} attention heads cannot be split over {tensor} cards."),
+    "pipeline_exceeds_layers": N_("{layers} layers cannot make {pipeline} pipeline stages."),
+    "expert_exceeds_experts": N_("{experts} experts cannot be spread over {expert} cards."),
+    "batch_size_required": N_("Training needs a batch size."),
+    "precision_required": N_("Training needs a precision."),
+    "sequence_length_required": N_("Training a token model needs its sequence length."),
+    "output_longer_than_sequence": N_(
+        "The output cannot be longer than the sequence that holds it ({limit} tokens)."
+    ),
+    "precision_cannot_train": N_("Weights in {value} cannot be trained."),
+    "task_needs_transformer": N_("{value} needs a transformer with known layers."),
+    "work_unit_does_not_match": N_("Work in {unit} cannot be timed for this model; state it in {units}."),
+    # Problems of the API
+    "invalid_input_title": N_("The request is not valid"),
+    "fields_at_fault": N_("{count} fields need attention."),
+    "not_found_title": N_("Not found"),
+    "not_found": N_("There is no such thing, or it has been withdrawn."),
+    "api_key_required_title": N_("An API key is needed"),
+    "api_key_required": N_("Send a valid key in the header X-Api-Key."),
+    "stale_price_title": N_("Only a stale price is left"),
+    "stale_price_needed": N_(
+        "The newest price of {gpus} is older than {days} days, and the request refuses stale "
+        "prices. Record a newer price or a quote."
+    ),
+    "too_many_requests_title": N_("Too many requests"),
+    "too_many_requests": N_("This address has used up its calls. Try again in {seconds} s."),
     # Files
     "file_missing": N_("There is no file {value}."),
     "file_empty": N_("The file is empty."),
@@ -99,4 +171,14 @@ DATA_TEMPLATES: dict[str, str] = {
     "manage_token_wrong": N_("This is not the manage token that the comparison was created with."),
     "import_refused_title": N_("The file cannot be imported"),
     "rows_at_fault": N_("{count} rows need attention; nothing was stored."),
+    # Editors and passwords
+    "password_short": N_("A password has {limit} characters or more; a few words in a row are easy to keep."),
+    "password_long": N_("A password has {limit} characters at most."),
+    "password_is_name": N_("A password is neither the name nor one character again and again."),
+    "name_not_allowed": N_(
+        "{value} cannot be a name: letters, digits, spaces and . · @ ' -, "
+        "64 at most, a letter or digit first."
+    ),
+    "name_taken": N_("There is an editor {value} already."),
+    "unknown_editor": N_("There is no editor {value}."),
 }

@@ -1,87 +1,10 @@
-"""English source texts of every message, by code. The catalogue `texts` holds the translations."""
+"""English source texts of what an answer says: defaults, reasons, notices, advice, by code."""
 
 from __future__ import annotations
 
-from app.services.data_templates import DATA_TEMPLATES
-from app.services.editor_templates import EDITOR_TEMPLATES
-from app.services.marking import N_
-from app.services.notice_templates import NOTICE_TEMPLATES
-from app.services.reservation_templates import RESERVATION_TEMPLATES
-from app.services.speed_templates import SPEED_TEMPLATES
+from app.texts.marking import N_
 
-TEMPLATES: dict[str, str] = {
-    # Faults of a field
-    "required": N_("This field is required."),
-    "unknown_field": N_("There is no such field."),
-    "unknown_value": N_("{value} is not one of the accepted values: {allowed}."),
-    "not_an_object": N_("This must be a JSON object."),
-    "not_a_number": N_("This must be a number."),
-    "full_width_digits": N_("Type the digits in half width: {plain}."),
-    "not_an_integer": N_("This must be a whole number."),
-    "not_whole": N_("This must be a whole number."),
-    "not_finite": N_("This must be a finite number."),
-    "not_a_boolean": N_("This must be true or false."),
-    "not_a_flag": N_("This must be true or false."),
-    "not_a_text": N_("This must be text."),
-    "not_plain_text": N_("Control characters are not accepted."),
-    "not_a_list": N_("This must be a list."),
-    "empty_list": N_("The list must hold at least one value."),
-    "list_length": N_("The list must hold {expected} values."),
-    "too_long": N_("This is longer than {limit} characters or items."),
-    "too_many": N_("The list holds more than {limit} items."),
-    "out_of_range": N_("The value must be between {low} and {high}."),
-    "too_small": N_("The value must be at least {limit}."),
-    "too_large": N_("The value must be at most {limit}."),
-    "not_valid": N_("The value is not valid."),
-    "not_json": N_("This is not readable as JSON."),
-    "date_out_of_range": N_("The date must lie between {first} and {last}."),
-    "not_a_date": N_("This must be a date such as 2026-11-30."),
-    "not_a_version": N_("This must be a version number such as 550.54."),
-    "not_an_image_size": N_("Give one size in pixels, or height and width."),
-    "not_a_price_line": N_("“{value}” is not a card and a price, such as rtx3090=6500."),
-    "named_twice": N_("{value} is named twice."),
-    "unknown_gpu": N_("The catalogue has no card named {value}.{hint}"),
-    "unknown_model": N_("The catalogue has no model named {value}.{hint}"),
-    "close_names": N_(" Close to it: {candidates}."),
-    "ambiguous_name": N_("{value} may mean any of these: {candidates}. Name one of them."),
-    "unknown_cursor": N_("No page gave this cursor; start again without it."),
-    "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
-    "model_missing": N_("Say which model: a preset, a config or a family."),
-    "model_kinds": N_("Give only one of preset, config and family."),
-    "config_too_complex": N_(
-        "The config is nested deeper than {depth} levels, holds more than {limit} values or absurd numbers."
-    ),
-    "too_many_cards": N_("The plan needs {cards} cards; at most {limit} are computed."),
-    "plan_needs_one_count": N_("Sharing is stated without degrees: name one count of cards, or the degrees."),
-    "plan_does_not_match_count": N_(
-        "The plan is for {cards} cards (data × tensor × pipeline), not for {count}."
-    ),
-    "tensor_does_not_divide_heads": N_("{heads} attention heads cannot be split over {tensor} cards."),
-    "pipeline_exceeds_layers": N_("{layers} layers cannot make {pipeline} pipeline stages."),
-    "expert_exceeds_experts": N_("{experts} experts cannot be spread over {expert} cards."),
-    "batch_size_required": N_("Training needs a batch size."),
-    "precision_required": N_("Training needs a precision."),
-    "sequence_length_required": N_("Training a token model needs its sequence length."),
-    "output_longer_than_sequence": N_(
-        "The output cannot be longer than the sequence that holds it ({limit} tokens)."
-    ),
-    "precision_cannot_train": N_("Weights in {value} cannot be trained."),
-    "task_needs_transformer": N_("{value} needs a transformer with known layers."),
-    "work_unit_does_not_match": N_("Work in {unit} cannot be timed for this model; state it in {units}."),
-    # Problems of the API
-    "invalid_input_title": N_("The request is not valid"),
-    "fields_at_fault": N_("{count} fields need attention."),
-    "not_found_title": N_("Not found"),
-    "not_found": N_("There is no such thing, or it has been withdrawn."),
-    "api_key_required_title": N_("An API key is needed"),
-    "api_key_required": N_("Send a valid key in the header X-Api-Key."),
-    "stale_price_title": N_("Only a stale price is left"),
-    "stale_price_needed": N_(
-        "The newest price of {gpus} is older than {days} days, and the request refuses stale "
-        "prices. Record a newer price or a quote."
-    ),
-    "too_many_requests_title": N_("Too many requests"),
-    "too_many_requests": N_("This address has used up its calls. Try again in {seconds} s."),
+ANSWERS: dict[str, str] = {
     # Why a default was taken
     "default_task": N_("Not stated; inference is taken."),
     "default_batch_size": N_("Not stated; one at a time is taken."),
@@ -317,9 +240,147 @@ TEMPLATES: dict[str, str] = {
     "speed_unknown": N_("No trusted rate of {gpu} in {precision} is known."),
     "work_required_by_deadline": N_("A deadline needs the amount of work."),
     "budget_not_converted": N_("The budget must be in yuan here."),
+    # Speed and measurements
+    "reference_kernels": N_(
+        "This engine runs reference kernels for experts or quantized weights: no roofline tells their time, "
+        "so the interval is wide. A serving engine is usually many times faster."
+    ),
+    "saturated_up_to": N_(
+        "Not stated; the engine is full: up to {value} sequences per replica, fewer where the KV cache holds "
+        "fewer."
+    ),
+    "saturated_sequences": N_("Not stated; the engine is full: so many sequences at once."),
+    "tf32_runs_as_fp32": N_("{gpu} has no TF32: it computes in FP32, at the speed of FP32."),
+    "latency_limit_unreachable": N_(
+        "{limit_ms} ms per token cannot be kept: one sequence at a time takes {reachable_ms} ms. The speed "
+        "is that of one at a time."
+    ),
+    "rejected_latency": N_(
+        "One token takes at least {reachable_ms} ms, longer than the {limit_ms} ms allowed, even one "
+        "sequence at a time."
+    ),
+    "remedy_latency_limit": N_(
+        "Allow {allowed_ms} ms per token, or take a smaller model or fewer bits per weight."
+    ),
+    "cannot_run_there": N_("It does not fit on {count} × {gpu} ({margin_gib} short), so there is no speed."),
+    "engine_cannot_run_there": N_("{engine} does not run on {gpu}, so there is no speed."),
+    # The check of a card
+    "card_as_sold": N_("{gpu}: what was measured agrees with what it is sold as."),
+    "card_doubtful": N_(
+        "{gpu}: nothing speaks against it, but something holds it back or differs; see below."
+    ),
+    "card_not_as_sold": N_("{gpu}: this is not what it is sold as."),
+    "card_not_measured": N_("Nothing is said of {gpu}: the script ran without a card, or with small sizes."),
+    "other_name": N_("The driver calls this card {reported}, which is not {gpu}."),
+    "other_chip": N_(
+        "The chip has {measured} multiprocessors, that of {gpu} has {expected}. Firmware cannot add any: it "
+        "is another chip."
+    ),
+    "other_capability": N_(
+        "The chip has compute capability {measured}, {gpu} has {expected}: another family."
+    ),
+    "memory_too_small": N_(
+        "Memory: {measured} GiB, {expected} GiB expected. Less memory is another card, or one that was "
+        "altered."
+    ),
+    "memory_larger": N_(
+        "Memory: {measured} GiB, {expected} GiB usual. A variant with more memory, or firmware that claims "
+        "it: see how much came back unchanged."
+    ),
+    "memory_not_real": N_(
+        "Of {expected} GiB written, {measured} GiB came back unchanged: the rest is claimed by the firmware "
+        "or broken."
+    ),
+    "bandwidth_low": N_(
+        "Copy: {measured} GB/s, sound cards reach {expected} GB/s; more than 15 % short. Worn or missing "
+        "memory chips, or another card."
+    ),
+    "rate_low": N_(
+        "Matrix products in {precision}: {measured} TFLOPS, sound cards reach {expected} TFLOPS; more than "
+        "15 % short. Look at cooling, power limit and slot first."
+    ),
+    "ecc_errors": N_("{measured} memory errors that could not be corrected."),
+    "power_limited": N_("The power limit is {measured} W, {expected} W is usual: rates are lower for it."),
+    "throttled": N_("Under load the driver held the clocks down: look at cooling and power supply."),
+    "measurement_not_used": N_(
+        "The speed was kept and is not used: what another card does says nothing of the kind that this one "
+        "is sold as."
+    ),
+    "measurement_quick": N_(
+        "Measured with --quick: small sizes say nothing of the speed; nothing was stored."
+    ),
+    "measurement_without_card": N_("The script ran without a card; nothing was stored."),
+    "measurement_without_workload": N_(
+        "The workload was not measured ({reason}); only the card was checked."
+    ),
+    # Tax of a quote
+    "price_put_on_tax_basis": N_("Quoted at {stated} {currency}, {tax}; set at {tax_percent} tax."),
+    "price_tax_rate_assumed": N_("The quote states no tax rate; {tax_percent} is assumed."),
+    "price_of_unknown_tax": N_("The quote does not say whether tax is included; it counts as written."),
+    # Fields that do nothing for a question
+    "ignored_in_inference": N_("Ignored: only training has it."),
+    "ignored_in_training": N_("Ignored: only inference has it."),
+    "ignored_in_full_training": N_(
+        "Ignored: full training holds all weights on the card, in its own formats."
+    ),
+    "ignored_without_adapter": N_("Ignored: only LoRA and QLoRA have an adapter."),
+    "ignored_for_adapters": N_("Ignored: an adapter's states are counted as AdamW's."),
+    "ignored_by_family": N_("Ignored: models of this kind have no such thing."),
+    "ignored_by_engine": N_("Ignored: the engine sets it by itself."),
+    "ignored_without_experts": N_("Ignored: the model has no experts."),
+    "ignored_without_checkpointing": N_("Ignored: only the checkpoints of activations can be offloaded."),
+    "ignored_with_one_replica": N_("Ignored: one replica has nothing to shard its states with."),
+    "ignored_under_single_load": N_("Ignored: one request at a time has no batch to limit."),
+    "ignored_not_modelled": N_("Ignored: its effect is not modelled for this question."),
+    "work_hours_of_audio": N_("Hours of a speech model are hours of audio, not of running."),
+    "kv_heads_do_not_divide": N_("{heads} attention heads cannot share {kv_heads} KV heads evenly."),
+    "vision_tower_estimated": N_("The vision tower is of an unknown type; it is counted as a plain one."),
+    "audio_tower_not_counted": N_("The audio tower is not in the parameter count."),
+    "engine_cannot_train": N_("The stated engine only runs models; training is computed with PyTorch."),
+    # Systems and drivers
+    "no_driver_on_macos": N_("{gpu} has no driver for macOS."),
+    "engine_not_on_windows": N_("{framework} has no build for native Windows; use WSL2 or Linux."),
+    "card_not_on_system": N_("{framework} does not use {gpu} under {os}; its stack is made for Linux."),
+    "rocm_in_part_on_windows": N_("Under {os}, of ROCm only a part runs on {gpu}: PyTorch, as a preview."),
+    "driver_too_old_for_card": N_(
+        "Driver {driver} is older than the first one that knows {gpu} ({needed}), "
+        "whatever the framework accepts."
+    ),
+    "driver_of_card_unknown": N_("Which driver first knew {gpu} is not recorded; {driver} is not checked."),
+    "remedy_driver": N_("Install driver {driver} or newer."),
+    "framework_no_release_compiled": N_(
+        "No {framework} package has compiled code for {gpu} (compute capability {capability}): "
+        "it is compiled at start, and failures are reported."
+    ),
+    # Number formats and engines
+    "precision": N_("{gpu} has no {precision} arithmetic, so there is no speed. Ask for FP16."),
+    "card_lacks_precision": N_("{gpu} has no {precision} arithmetic: use FP16."),
+    "engine_not_for_family": N_(
+        "{engine} does not run models of this kind ({family}): figures are no more than a guess."
+    ),
+    "format_not_for_family": N_(
+        "{precision} is not used for models of this kind ({family}): figures are no more than a guess."
+    ),
+    # Rows of measurements
+    "own_by_default": N_("No source was named: stored as your own measurement, which is trusted first."),
+    "published_by_source": N_("A source was named: stored as a published measurement; say own to change it."),
+    "measured_engine_assumed": N_("No framework was stated; {engine} is taken, as a question would."),
+    "measurement_task_stored": N_("Stored as a fine-tuning run with {adapter}."),
+    "row_unused_precision": N_("Kept, and not used by estimates: the precision is not stated."),
+    "row_unused_engine": N_("Kept, and not used by estimates: the framework is not known."),
+    "row_unused_model": N_(
+        "Kept, and not used by estimates: the model is neither a preset nor a decoder of stated size."
+    ),
+    "row_unused_unit": N_(
+        "Kept, and not used by estimates: models of this kind ({family}) are not measured in {unit}."
+    ),
+    "row_unused_lengths": N_(
+        "Kept, and not used by estimates: batch, lengths or phase do not say what was measured."
+    ),
+    "row_unused_flag": N_("Kept, and not used by estimates: the row is flagged."),
+    # Advice on one option
+    "sla_needs_redundancy": N_(
+        "For the strict service level take {nodes} hosts like this one: one of them may then fail."
+    ),
+    "tensorflow_setup": N_("TensorFlow as the estimate assumes it:"),
 }
-TEMPLATES |= DATA_TEMPLATES
-TEMPLATES |= EDITOR_TEMPLATES
-TEMPLATES |= SPEED_TEMPLATES
-TEMPLATES |= NOTICE_TEMPLATES
-TEMPLATES |= RESERVATION_TEMPLATES

@@ -13,11 +13,42 @@ from app.core.decide.shortlist import KEPT_REJECTIONS
 from app.core.estimates import Message
 from app.core.faults import FieldError
 from app.core.kept import Kept
-from app.services import figures
-from app.services.card_names import short_card_name
-from app.services.language import translations
-from app.services.templates import TEMPLATES
-from app.services.terms import TERM_OF_PARAMETER, TERMS
+from app.texts import figures
+from app.texts.answers import ANSWERS
+from app.texts.faults import FAULTS
+from app.texts.language import translations
+from app.texts.words import in_sentence, short_card_name
+
+TEMPLATES: dict[str, str] = {**FAULTS, **ANSWERS}
+"""English source texts of every message, by code."""
+KIND_OF_PARAMETER: dict[str, str] = {
+    "condition": "condition",
+    "conditions": "condition",
+    "bound": "bound",
+    "basis": "basis",
+    "unit": "unit",
+    "units": "unit",
+    "task": "task",
+    "objective": "objective",
+    "framework": "framework",
+    "form_factor": "form_factor",
+    "need": "feature",
+    "needs": "feature",
+    "os": "system",
+    "tax": "tax",
+    "region": "region",
+    "regions": "region",
+    "phase": "phase",
+    "family": "family",
+    "tier": "tier",
+    "answers": "question",
+    "feature": "feature",
+    "speed_unit": "unit",
+    "precision": "precision",
+    "kv_precision": "precision",
+    "compute_type": "precision",
+}
+"""Kind of word that a parameter of a message names, where it is a code of the contract."""
 
 UNKNOWN = "…"
 _SEPARATOR = {"zh": "、", "en": ", "}
@@ -109,8 +140,7 @@ def _sentence(code: str, language: str) -> tuple[str, tuple[str, ...]]:
 
 def term(kind: str, value: str, language: str) -> str:
     """A word of the contract, such as the condition "used", in a language; unknown words stay as they are."""
-    word = TERMS.get(kind, {}).get(value)
-    return value if word is None else translations(language).pgettext("term", word)
+    return in_sentence(kind, value, translations(language).gettext)
 
 
 def say(payload: Any, language: str) -> Any:
@@ -215,7 +245,7 @@ def _shown(name: str, value: Any, language: str) -> str:
         return say_label(str(value), language)
     if name in _CARDS:
         return short_card_name(str(value))
-    kind = TERM_OF_PARAMETER.get(name)
+    kind = KIND_OF_PARAMETER.get(name)
     return str(value) if kind is None else term(kind, str(value), language)
 
 

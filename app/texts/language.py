@@ -1,4 +1,4 @@
-"""Languages: which one a reader gets, and the translations of every domain in one catalogue."""
+"""Languages: which one a reader gets, and the catalogue of its texts."""
 
 from __future__ import annotations
 
@@ -16,27 +16,23 @@ from app.resources import resource_path
 LANGUAGES = ("zh", "en")
 LOCALES = {"zh": "zh_CN", "en": "en"}
 DEFAULT_LANGUAGE = "zh"
+DOMAIN = "cardworth"
 # A header longer than this is no browser's; what lies beyond is not read.
 _HEADER_LIMIT = 500
 
 
 @lru_cache(maxsize=len(LANGUAGES))
 def translations(language: str) -> gettext.NullTranslations:
-    """Messages of one language ("zh" or "en"), merged over all domains of its locale folder."""
-    folder = resource_path("locales", LOCALES[language], "LC_MESSAGES")
-    merged: gettext.NullTranslations | None = None
-    for path in sorted(folder.glob("*.po")):
-        with path.open("rb") as file:
-            catalog = read_po(file, locale=LOCALES[language], domain=path.stem)
-        compiled = io.BytesIO()
-        write_mo(compiled, catalog)
-        compiled.seek(0)
-        domain = Translations(fp=compiled, domain="messages")
-        if isinstance(merged, Translations):
-            merged.merge(domain)
-        else:
-            merged = domain
-    return merged if merged is not None else gettext.NullTranslations()
+    """Messages of one language ("zh" or "en"); English is what the sources have."""
+    path = resource_path("locales", LOCALES[language], "LC_MESSAGES", f"{DOMAIN}.po")
+    if not path.is_file():
+        return gettext.NullTranslations()
+    with path.open("rb") as file:
+        catalogue = read_po(file, locale=LOCALES[language], domain=DOMAIN)
+    compiled = io.BytesIO()
+    write_mo(compiled, catalogue)
+    compiled.seek(0)
+    return Translations(fp=compiled, domain=DOMAIN)
 
 
 def primary_language(tag: str) -> str:

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.services.data_templates import DATA_TEMPLATES
-from app.services.language import translations
-from app.services.templates import TEMPLATES
-from app.services.texts import say_code
+from app.texts.language import translations
+from app.texts.say import TEMPLATES, say_code
 
 APP = Path(__file__).resolve().parents[2] / "app"
 # Which argument of a call holds the code.
@@ -45,9 +43,9 @@ def test_each_has_a_sentence(code: str) -> None:
     assert CHINESE.search(say_code(code, {}, "zh")), code
 
 
-@pytest.mark.parametrize("code", sorted(DATA_TEMPLATES))
+@pytest.mark.parametrize("code", sorted(TEMPLATES))
 def test_each_sentence_has_a_translation_with_the_same_parameters(code: str) -> None:
-    english = DATA_TEMPLATES[code]
+    english = TEMPLATES[code]
     chinese = translations("zh").gettext(english)
     assert CHINESE.search(chinese)
     assert sorted(re.findall(r"{\w+}", chinese)) == sorted(re.findall(r"{\w+}", english))

@@ -7,8 +7,8 @@ import csv
 import pytest
 
 from app.resources import resource_path
-from app.services.data_texts import PATTERNS, say_note
-from app.services.language import translations
+from app.texts.language import translations
+from app.texts.notes import PATTERNS, say_note
 
 
 @pytest.mark.parametrize(

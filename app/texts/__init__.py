@@ -1,0 +1,1 @@
+"""Texts: every sentence and word a reader sees, and how it is said in a language."""
