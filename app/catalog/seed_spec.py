@@ -14,9 +14,9 @@ from app.catalog import tables
 from app.catalog.dates import effective_date
 from app.catalog.observations import CHANNEL_KINDS, PER, TAXES
 from app.catalog.presets import REMARKS
+from app.core import formats
 from app.core.estimates import Basis
 from app.core.faults import InputFault
-from app.core.formats import FORMATS
 from app.core.model.architecture import FAMILIES, architecture_from_fields
 from app.core.question import CONDITIONS, REGIONS
 
@@ -452,7 +452,7 @@ SEED_FILES: tuple[SeedFile, ...] = (
             gpu_count=COUNT,
             model_id={"refers_to": "models.jsonl"},
             task={"allowed": BENCHMARK_TASKS, "required": True},
-            precision=_one_of("", *FORMATS),
+            precision=_one_of("", *formats.names()),
             model_parameters=POSITIVE,
             batch_per_gpu=POSITIVE,
             sequence_length=POSITIVE,

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from app.core.speed.inference import EAGER_ENGINES
-from app.core.workload import RESERVING_ENGINES, Workload
+from app.core.engines.record import Engine
+from app.core.workload import Workload
 
 Applies = Callable[[Workload], bool]
 
-VERSIONED_ENGINES = ("vllm", "sglang", "transformers")
-"""Engines whose handling of attention windows depends on their version."""
-BATCHING_ENGINES = ("vllm", "sglang", "tensorrt-llm")
 _COMPILED_INFERENCE = ("vision", "encoder", "encoder-decoder")
 """Families whose inference is estimated apart for compiled graphs."""
 
@@ -44,13 +41,13 @@ def _not_family(*names: str) -> Applies:
     return lambda work: work.model.family not in names
 
 
-def _engine(*names: str) -> Applies:
-    return lambda work: work.engine in names
+def _engine(has: Callable[[Engine], object]) -> Applies:
+    return lambda work: bool(has(work.engine_record))
 
 
 def _compiled(work: Workload) -> bool:
     if work.model.family == "decoder" and not work.trains:
-        return work.engine in EAGER_ENGINES
+        return work.engine_record.speed.eager
     if work.model.family == "diffusion":
         return not work.trains
     return work.trains or work.model.family in _COMPILED_INFERENCE
@@ -82,22 +79,22 @@ CONDITIONS: Mapping[str, tuple[tuple[str, Applies], ...]] = {
     "kv_precision": (("ignored_in_training", _inference), ("ignored_by_family", _writes_text)),
     "engine_version": (
         ("ignored_in_training", _inference),
-        ("ignored_not_modelled", _engine(*VERSIONED_ENGINES)),
+        ("ignored_not_modelled", _engine(lambda engine: engine.memory.kv.windows_since)),
         ("ignored_not_modelled", lambda work: bool(work.model.sliding_window)),
     ),
     "max_batched_tokens": (
         ("ignored_in_training", _inference),
         ("ignored_by_family", _family("decoder")),
-        ("ignored_by_engine", _engine(*BATCHING_ENGINES, "llama.cpp")),
+        ("ignored_by_engine", _engine(lambda engine: engine.chunks_prompts)),
     ),
     "max_num_seqs": (
         ("ignored_in_training", _inference),
         ("ignored_by_family", _family("decoder")),
-        ("ignored_by_engine", lambda work: work.engine in BATCHING_ENGINES or _saturated(work)),
+        ("ignored_by_engine", lambda work: work.engine_record.paged or _saturated(work)),
     ),
     "memory_fraction": (
         ("ignored_in_training", _inference),
-        ("ignored_by_engine", lambda work: work.engine in RESERVING_ENGINES or _saturated(work)),
+        ("ignored_by_engine", lambda work: work.engine_record.reserved_share is not None or _saturated(work)),
     ),
     "weights_gib": (
         # Where a part is trained, the rest is loaded as it is stored.
@@ -117,11 +114,11 @@ CONDITIONS: Mapping[str, tuple[tuple[str, Applies], ...]] = {
         ("ignored_not_modelled", _compiled),
         (
             "ignored_not_modelled",
-            lambda work: work.engine != "tensorflow" or work.model.family in _COMPILED_INFERENCE,
+            lambda work: work.engine_record.compiles or work.model.family in _COMPILED_INFERENCE,
         ),
     ),
     "attention": (
-        ("ignored_by_engine", lambda work: work.trains or work.engine not in BATCHING_ENGINES),
+        ("ignored_by_engine", lambda work: work.trains or not work.engine_record.paged),
         ("ignored_not_modelled", _not_family("vision")),
         (
             "ignored_not_modelled",
@@ -144,7 +141,7 @@ CONDITIONS: Mapping[str, tuple[tuple[str, Applies], ...]] = {
     "padding": (
         ("ignored_in_inference", _trains),
         ("ignored_by_family", _TRAINED_TOKENS),
-        ("ignored_by_engine", lambda work: work.engine != "tensorflow"),
+        ("ignored_by_engine", _engine(lambda engine: engine.packs_sequences)),
     ),
     "offload.experts": (
         ("ignored_without_experts", lambda work: bool(work.model.experts)),

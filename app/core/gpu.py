@@ -154,7 +154,7 @@ class Benchmark:
     task: str
     """training, inference, finetune."""
     precision: str
-    """One of `precision.FORMATS`, normalised by the table of the seed; empty = unknown."""
+    """A name of `formats`, normalised by the table of the seed; empty = unknown."""
     value: float
     unit: str
     """images_per_s, samples_per_s, tokens_per_s, realtime_factor … as normalised."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from app.core.formats import PrecisionFormat
+from app.core.formats import Format
 from app.core.gpu import RATE_FIGURES, Gpu
 from app.core.kept import Kept
 
@@ -158,7 +158,7 @@ class ComputeRate:
         return ComputeRate(self.tflops[rows], self.fallback[rows], self.lacks_type[rows])
 
 
-def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
+def compute_rate(table: GpuTable, fmt: Format) -> ComputeRate:
     """Dense fp32-accumulate TFLOPS that count for a weight format on each card.
 
     Parameters
@@ -175,13 +175,13 @@ def compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
     fp8, fp4 and int8 on a card without them run at the 16-bit rate (weights are widened). tf32 on a card
     without it is fp32. Half precision on cards without matrix units runs at the fp32 rate.
     """
-    return _rates.get((table,), fmt.rate, lambda: _compute_rate(table, fmt))
+    return _rates.get((table,), fmt.compute.rate, lambda: _compute_rate(table, fmt))
 
 
 _rates: Kept[ComputeRate] = Kept()
 
 
-def _compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
+def _compute_rate(table: GpuTable, fmt: Format) -> ComputeRate:
     fp32 = table.rate("fp32_tflops")
     # Where matrix units exist, the vector rate does not stand for a matrix rate that nobody has read.
     vector = np.where(table.tensor_cores, np.nan, fp32)
@@ -192,14 +192,14 @@ def _compute_rate(table: GpuTable, fmt: PrecisionFormat) -> ComputeRate:
     vega = table.card_class == CARD_CLASSES.index("gcn")
     lacks_bf16 = np.asarray(old_nvidia | old_amd | vega, dtype=bool)
     no = np.zeros(table.usable_gib.shape, dtype=bool)
-    if fmt.rate == "fp32_tflops":
+    if fmt.compute.rate == "fp32_tflops":
         return ComputeRate(fp32, no, no)
-    if fmt.rate == "fp16_tflops":
+    if fmt.compute.rate == "fp16_tflops":
         return ComputeRate(fp16, no, no)
-    if fmt.rate == "bf16_tflops":
+    if fmt.compute.rate == "bf16_tflops":
         return ComputeRate(bf16, lacks_bf16, lacks_bf16)
-    own = table.rate(fmt.rate)
-    if fmt.rate == "tf32_tflops":
+    own = table.rate(fmt.compute.rate)
+    if fmt.compute.rate == "tf32_tflops":
         return ComputeRate(_first(own, fp32), np.isnan(own), no)
     # Blackwell workstation cards and newer list fp4; a card with fp8 only runs fp4 weights at 16 bit.
     return ComputeRate(_first(own, bf16), np.isnan(own), no)

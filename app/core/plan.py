@@ -8,8 +8,6 @@ from app.core.workload import Parallelism, Workload
 
 SHARDED_FAMILIES = ("decoder",)
 """Families whose layers may be split over cards; the others are copied to each card."""
-LAYER_SPLIT_ENGINES = ("llama.cpp", "transformers")
-"""Engines that put whole layers on each card one after the other and do not split a matrix by default."""
 CARDS_PER_HOST = 8
 
 register(
@@ -110,15 +108,15 @@ def counts_to_try(work: Workload, counts: tuple[int, ...]) -> tuple[int, ...]:
 def _splits(work: Workload, count: int, host: int) -> list[tuple[int, int]]:
     """(tensor, pipeline) pairs that divide `count`."""
     model = work.model
-    if model.family not in SHARDED_FAMILIES or work.engine == "tensorflow":
+    allowed = work.engine_record.plans
+    if model.family not in SHARDED_FAMILIES:
         return [(1, 1)]
-    tensor_allowed = work.engine not in LAYER_SPLIT_ENGINES
     splits = []
     for tensor in _divisors(count):
-        if tensor > 1 and not (tensor_allowed and tensor <= host and model.attention_heads % tensor == 0):
+        if tensor > 1 and not (allowed.tensor and tensor <= host and model.attention_heads % tensor == 0):
             continue
         for pipeline in _divisors(count // tensor):
-            if pipeline == 1 or pipeline <= model.layers:
+            if pipeline == 1 or (allowed.pipeline and pipeline <= model.layers):
                 splits.append((tensor, pipeline))
     return splits
 
@@ -133,7 +131,7 @@ def _expert_degrees(work: Workload, data: int, tensor: int) -> tuple[int, ...]:
 
 
 def _zero_stages(work: Workload, data: int, pipeline: int) -> tuple[int, ...]:
-    if not work.trains or data == 1 or work.engine == "tensorflow":
+    if not work.trains or data == 1 or not work.engine_record.plans.zero:
         return (0,)
     if work.task == "qlora":
         return (0, 3) if pipeline == 1 else (0,)

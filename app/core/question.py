@@ -11,7 +11,6 @@ OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
 CONDITIONS = ("new", "used", "refurbished", "modded")
 DEFAULT_CONDITIONS = ("new", "used", "refurbished")
 NEEDS = ("ecc", "mig", "nvlink")
-FRAMEWORKS = ("pytorch", "tensorflow", "vllm", "sglang", "tensorrt-llm", "llama.cpp", "paddle", "mindspore")
 REGIONS = ("CN", "US", "HK", "TW", "EU", "global")
 WORK_UNITS = ("tokens", "samples", "images", "epochs", "hours")
 

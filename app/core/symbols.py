@@ -124,6 +124,7 @@ _MEMORY = {
     "own_cache_bytes": ("B", "self-attention caches of one stream's beams"),
     "window_bytes": ("B", "working set of the encoder for one window"),
     "engine_factor": ("", "what the engine keeps of the weights, over once"),
+    "tensorflow_factor": ("", "what TensorFlow keeps over PyTorch"),
     "engine_gib": ("GiB", "what the engine needs beside the weights"),
 }
 

@@ -9,31 +9,19 @@ from typing import Any, Literal
 
 import numpy as np
 
+from app.core import engines, formats
+from app.core.engines.record import Engine
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault
-from app.core.formats import FORMATS, KV_FORMATS, WEIGHT_FORMATS, PrecisionFormat
+from app.core.formats import Format, format_of
 from app.core.model.architecture import ModelArchitecture
 from app.core.units import Number
 
 Task = Literal["inference", "training", "lora", "qlora"]
 TASKS: tuple[str, ...] = ("inference", "training", "lora", "qlora")
-ENGINES: tuple[str, ...] = (
-    "auto",
-    "vllm",
-    "sglang",
-    "tensorrt-llm",
-    "llama.cpp",
-    "transformers",
-    "pytorch",
-    "tensorflow",
-    "diffusers",
-    "faster-whisper",
-)
-RESERVING_ENGINES = ("vllm", "sglang")
-"""Engines that take a share of the card when they start, whatever the question needs."""
-SERVING_ENGINES = ("vllm", "sglang", "tensorrt-llm", "llama.cpp", "faster-whisper")
-"""Engines that only run models; a question that trains under one of them is computed with PyTorch."""
+ENGINE_CHOICES: tuple[str, ...] = (engines.AUTO, *engines.names())
 MEMORY_FRACTION = 0.9
+"""Share of a card that a server fills under a standing load where neither question nor engine sets one."""
 SAMPLED_SEQUENCES = 256
 """max_num_seqs of an engine's profiling run."""
 MAX_BATCHED_TOKENS = 4096
@@ -165,19 +153,24 @@ class Workload:
         return self.load == "saturated" and not self.trains and open_batch
 
     @property
-    def format(self) -> PrecisionFormat:
+    def format(self) -> Format:
         """The weight format."""
-        return FORMATS[self.precision or self.model.native_precision or "bf16"]
+        return format_of(self.precision or self.model.native_precision or "bf16")
+
+    @property
+    def engine_record(self) -> Engine:
+        """What is known of the engine of a resolved question; `UnknownEngine` before that."""
+        return engines.engine(self.engine)
 
     @property
     def compute_type(self) -> str:
         """The type of activations and matrix products: fp32, tf32, fp16, bf16, fp8 … of the weight format."""
-        return self.format.compute_type
+        return self.format.computes_in
 
 
 _CHOICES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("task", TASKS),
-    ("engine", ENGINES),
+    ("engine", ENGINE_CHOICES),
     ("optimizer", OPTIMIZERS),
     ("recipe", RECIPES),
     ("attention", ATTENTION),
@@ -186,8 +179,8 @@ _CHOICES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("software", SOFTWARE),
     ("padding", PADDING),
     ("lora_targets", LORA_TARGETS),
-    ("precision", WEIGHT_FORMATS),
-    ("kv_precision", KV_FORMATS),
+    ("precision", formats.weight_names()),
+    ("kv_precision", formats.kv_names()),
 )
 _CHOICE_SETS = tuple((name, frozenset(allowed) | {""}) for name, allowed in _CHOICES)
 _RANGED = tuple((name, RANGES[name].low, RANGES[name].high, RANGES[name].integer) for name in (
@@ -210,8 +203,6 @@ _ALL_FIELDS = attrgetter(*_FIELD_NAMES)
 _CHOSEN_FIELDS = attrgetter(*(name for name, _ in _CHOICE_SETS))
 _RANGED_FIELDS = attrgetter(*(name for name, *_ in _RANGED))
 _MAY_BE_ARRAYS = ("batch_size", "sequence_length")
-UNTRAINABLE = ("int8",)
-"""Formats with integer products: adapters can sit on them, full training cannot."""
 
 
 def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
@@ -247,33 +238,33 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     trains = work.task != "inference"
     precision = work.precision
     if not precision:
-        precision = model.native_precision if model.native_precision in FORMATS else "bf16"
+        precision = model.native_precision if formats.is_format(model.native_precision) else "bf16"
         default("precision", precision, "native_precision" if model.native_precision else "default_precision")
-    if work.task == "qlora" and not FORMATS[precision].quantized:
+    if work.task == "qlora" and not format_of(precision).quantized:
         precision = "nf4"
         default("precision", precision, "qlora_needs_quantized_weights")
-    fmt = FORMATS[precision]
-    compute = fmt.compute_type
-    engine = work.engine
-    if engine == "auto":
+    fmt = format_of(precision)
+    if work.engine == engines.AUTO:
         engine = default_engine(family, trains, fmt)
-        default("engine", engine, "default_engine")
-    elif trains and engine in SERVING_ENGINES:
-        engine = "pytorch"
-        default("engine", engine, "engine_cannot_train")
+        default("engine", engine.name, "default_engine")
+    else:
+        engine = engines.engine(work.engine)
+        if trains and not engine.trains:
+            engine = engines.chosen_for("training")
+            default("engine", engine.name, "engine_cannot_train")
     if not work.optimizer:
         if trains:
             default("optimizer", "momentum" if family == "vision" else "adamw", "default_optimizer")
         else:
             filled["optimizer"] = "adamw"
-    wide = compute in ("fp32", "tf32")
+    wide = fmt.compute.wide
     if not work.recipe:
         recipe = "fp32" if wide else "mixed"
         filled["recipe"] = recipe
         if trains:
             notes.append(Assumption("recipe", recipe, "default_recipe"))
     if not work.attention:
-        filled["attention"] = "eager" if engine == "tensorflow" or wide else "flash"
+        filled["attention"] = "eager" if wide else engine.default_attention
         if family != "vision" or model.layers:
             notes.append(Assumption("attention", filled["attention"], "default_attention"))
     sequence = work.sequence_length
@@ -292,14 +283,14 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     if family in ("vision", "diffusion") and work.image_size is None:
         default("image_size", model.image_size or _usual_image(model), "default_image_size")
     if not work.kv_precision and family in ("decoder", "encoder-decoder", "speech"):
-        kv = "fp16" if compute == "fp16" else "fp32" if wide else "bf16"
+        kv = fmt.compute.kv
         filled["kv_precision"] = kv
         if not trains:
             notes.append(Assumption("kv_precision", kv, "default_kv_precision"))
-    if not trains and engine in RESERVING_ENGINES:
+    if not trains and engine.reserved_share is not None:
         # The estimates read the open fields by these same values.
         if work.memory_fraction is None:
-            notes.append(Assumption("memory_fraction", MEMORY_FRACTION, "default_memory_fraction"))
+            notes.append(Assumption("memory_fraction", engine.reserved_share, "default_memory_fraction"))
         if family == "decoder":
             if work.max_num_seqs is None:
                 notes.append(Assumption("max_num_seqs", SAMPLED_SEQUENCES, "default_max_num_seqs"))
@@ -309,7 +300,7 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
                 )
     if model.dimensions_assumed:
         notes.append(Assumption("model", model.name or family, "dimensions_from_family_pattern"))
-    filled["engine"] = engine
+    filled["engine"] = engine.name
     return _filled(work, filled), tuple(notes)
 
 
@@ -335,13 +326,9 @@ def _usual_image(model: ModelArchitecture) -> tuple[int, int]:
     return 224, 224
 
 
-def default_engine(family: str, trains: bool, fmt: PrecisionFormat) -> str:
+def default_engine(family: str, trains: bool, fmt: Format) -> Engine:
     """The engine of a question that states none."""
-    if trains:
-        return "pytorch"
-    if fmt.gguf:
-        return "llama.cpp"
-    return {"decoder": "vllm", "diffusion": "diffusers", "speech": "faster-whisper"}.get(family, "pytorch")
+    return engines.chosen_for("training" if trains else "gguf" if fmt.gguf else family)
 
 
 def _check(work: Workload) -> list[FieldError]:
@@ -426,8 +413,8 @@ def _combinations(work: Workload) -> list[FieldError]:
         if output > shortest:
             params = {"limit": float(shortest)}
             errors.append(FieldError("/workload/output_length", "output_longer_than_sequence", params))
-    fmt = FORMATS[work.precision or "bf16"]
-    if work.task == "training" and (fmt.weight_only or fmt.id in UNTRAINABLE):
+    fmt = format_of(work.precision or "bf16")
+    if work.task == "training" and not fmt.trains:
         errors.append(FieldError("/workload/precision", "precision_cannot_train", {"value": work.precision}))
     if work.task in ("lora", "qlora"):
         if fmt.gguf:

@@ -7,13 +7,11 @@ from app.core.decide.options import REJECTION_CODES
 from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import limits_of
-from app.core.formats import FORMATS, KV_FORMATS, WEIGHT_FORMATS
 from app.core.gpu import RATE_FIGURES
 from app.core.model.architecture import FAMILIES
 from app.core.question import (
     CONDITIONS,
     DEFAULT_CONDITIONS,
-    FRAMEWORKS,
     HOST_FIXED_CNY,
     HOST_SHARE,
     NEEDS,
@@ -24,7 +22,7 @@ from app.core.question import (
 )
 from app.core.workload import (
     ATTENTION,
-    ENGINES,
+    ENGINE_CHOICES,
     LOADS,
     LOGITS,
     LORA_TARGETS,
@@ -41,13 +39,10 @@ __all__ = [
     "ATTENTION",
     "CONDITIONS",
     "DEFAULT_CONDITIONS",
-    "ENGINES",
+    "ENGINE_CHOICES",
     "FAMILIES",
-    "FORMATS",
-    "FRAMEWORKS",
     "HOST_FIXED_CNY",
     "HOST_SHARE",
-    "KV_FORMATS",
     "LOADS",
     "LOGITS",
     "LORA_TARGETS",
@@ -63,7 +58,6 @@ __all__ = [
     "REJECTION_CODES",
     "SOFTWARE",
     "TASKS",
-    "WEIGHT_FORMATS",
     "WORK_UNITS",
     "Economics",
     "FieldError",

@@ -8,13 +8,13 @@ from typing import Any
 
 from app.catalog.importing import ImportReport
 from app.catalog.snapshot import Snapshot
+from app.core.engines import label_of
 from app.core.estimates import Message
 from app.core.gpu import Benchmark
 from app.core.model.architecture import ModelArchitecture
 from app.core.speed.rows import (
     QUERIES_PER_S,
     UNIT_OF_FAMILY,
-    engine_of,
     model_of_row,
     question_of,
 )
@@ -62,7 +62,7 @@ def why_unused(row: Benchmark, models: Mapping[str, ModelArchitecture]) -> Messa
         return Message("row_unused_model")
     if not stated_precision(row):
         return Message("row_unused_precision")
-    if not engine_of(row.framework):
+    if not label_of(row.framework):
         return Message("row_unused_engine")
     wanted = UNIT_OF_FAMILY.get(model.family, QUERIES_PER_S)
     if row.unit != wanted:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app.catalog.snapshot import Snapshot
+from app.core.engines import label_of
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark
 from app.core.speed.accuracy import observations
@@ -16,7 +17,6 @@ from app.core.speed.rows import (
     MAX_CARDS,
     QUERIES_PER_S,
     UNIT_OF_FAMILY,
-    engine_of,
     group_of,
     model_of_row,
     question_of,
@@ -113,7 +113,7 @@ def why_unpredicted(row: Benchmark, snapshot: Snapshot) -> str:
     language = model.family == "decoder"
     lacks = {
         "precision": not stated_precision(row),
-        "software": not engine_of(row.framework),
+        "software": not label_of(row.framework),
         "load": row.phase in TIMED_PHASES and scenario_of(row) is None,
         "method": row.task == "finetune" and language,
         "lengths": row.task == "inference" and language and not row.output_length,

@@ -7,9 +7,9 @@ from dataclasses import fields as dataclass_fields
 from datetime import date
 
 from app.catalog.snapshot import Snapshot
+from app.core.engines import framework_names
 from app.core.question import (
     CONDITIONS,
-    FRAMEWORKS,
     NEEDS,
     REGIONS,
     WORK_UNITS,
@@ -101,8 +101,10 @@ def _frameworks(fields: Fields) -> tuple[str, ...]:
     found: list[str] = []
     for index, value in enumerate(fields.items("frameworks") or ()):
         match = _FRAMEWORK.fullmatch(value) if isinstance(value, str) and len(value) < 80 else None
-        if match is None or match[1] not in FRAMEWORKS:
-            fields.fault(("frameworks", index), "unknown_value", value=shown(value), allowed=list(FRAMEWORKS))
+        if match is None or match[1] not in framework_names():
+            fields.fault(
+                ("frameworks", index), "unknown_value", value=shown(value), allowed=list(framework_names())
+            )
         else:
             found.append(value)
     return tuple(dict.fromkeys(found))

@@ -12,14 +12,14 @@ from datetime import date
 from typing import Any, Literal, TypeVar, cast
 
 from app.catalog.snapshot import Snapshot
+from app.core import formats
 from app.core.estimates import Assumption
 from app.core.faults import InputFault
-from app.core.formats import KV_FORMATS, WEIGHT_FORMATS
 from app.core.gpu import Gpu
 from app.core.question import OBJECTIVES, Budget, ShortlistQuestion
 from app.core.workload import (
     ATTENTION,
-    ENGINES,
+    ENGINE_CHOICES,
     LOADS,
     LOGITS,
     LORA_TARGETS,
@@ -230,8 +230,8 @@ def _workload(fields: Fields, snapshot: Snapshot) -> Workload | None:
     numbers = {name: work.number(name, RANGES[name]) for name in _NUMBERS}
     words = {name: work.choice(name, allowed) for name, allowed in _WORDS.items()}
     task = words.pop("task") or "inference"
-    precision = work.choice("precision", WEIGHT_FORMATS) or ""
-    kv_precision = work.choice("kv_precision", KV_FORMATS) or ""
+    precision = work.choice("precision", formats.weight_names()) or ""
+    kv_precision = work.choice("kv_precision", formats.kv_names()) or ""
     image_size = _image_size(work)
     checkpointing = _checkpointing(work)
     compiles = work.boolean("compile")
@@ -290,7 +290,7 @@ _NUMBERS = (
 _WHOLE = frozenset({"max_batched_tokens", "max_num_seqs", "gradient_accumulation", "lora_rank"})
 _WORDS: dict[str, tuple[str, ...]] = {
     "task": TASKS,
-    "engine": ENGINES,
+    "engine": ENGINE_CHOICES,
     "optimizer": OPTIMIZERS,
     "recipe": RECIPES,
     "attention": ATTENTION,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.core import engines, formats
 from app.texts.marking import N_
 
 
@@ -397,36 +398,6 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "question": QUESTION,
 }
 
-PRECISION_NAMES = {
-    "fp32": "FP32",
-    "tf32": "TF32",
-    "fp16": "FP16",
-    "bf16": "BF16",
-    "fp8": "FP8",
-    "fp4": "FP4",
-    "int8": "INT8",
-    "int4": "INT4",
-    "nf4": "NF4",
-    "awq": "AWQ 4 bit",
-    "gptq": "GPTQ 4 bit",
-    "mxfp4": "MXFP4",
-    "nvfp4": "NVFP4",
-    "q8_0": "Q8_0",
-    "q4_0": "Q4_0",
-}
-ENGINE_NAMES = {
-    "vllm": "vLLM",
-    "sglang": "SGLang",
-    "tensorrt-llm": "TensorRT-LLM",
-    "llama.cpp": "llama.cpp",
-    "transformers": "Transformers",
-    "pytorch": "PyTorch",
-    "tensorflow": "TensorFlow",
-    "diffusers": "Diffusers",
-    "faster-whisper": "faster-whisper",
-    "paddle": "PaddlePaddle",
-    "mindspore": "MindSpore",
-}
 OPTIMIZER_NAMES = {
     "adamw": "AdamW",
     "adamw-8bit": "AdamW 8 bit",
@@ -457,15 +428,13 @@ def in_sentence(kind: str, code: str, gettext: Gettext) -> str:
 
 def precision_name(code: str) -> str:
     """A number format as the field writes it: bf16 -> BF16, gguf-q4_k_m -> GGUF Q4_K_M."""
-    if code.startswith("gguf-"):
-        return "GGUF " + code[5:].upper()
-    return PRECISION_NAMES.get(code, code.upper())
+    return formats.title(code)
 
 
 def proper_name(code: str) -> str:
     """An engine or framework, with the version a filter may carry: tensorflow==2.15 -> TensorFlow 2.15."""
     name, _, version = code.partition("==")
-    return f"{ENGINE_NAMES.get(name, name)} {version}".strip()
+    return f"{engines.title(name)} {version}".strip()
 
 
 _NAMES: Mapping[str, Callable[[str], str]] = {"precision": precision_name, "framework": proper_name}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from app.core import engines, formats
 from app.services.contract import (
-    ENGINES,
-    FRAMEWORKS,
+    ENGINE_CHOICES,
     OPTIMIZERS,
     REGIONS,
-    WEIGHT_FORMATS,
 )
 from app.texts.marking import N_
 from app.texts.words import CONDITION, FAMILY, OPTIMIZER_NAMES, WORK_UNIT, label, precision_name, proper_name
@@ -20,20 +19,6 @@ from app.web.formatting import close_up
 Pairs = list[tuple[str, str]]
 Gettext = Callable[[str], str]
 
-# What a team meets first; the rest of the formats follow in the list.
-_COMMON_PRECISIONS = (
-    "bf16",
-    "fp16",
-    "fp8",
-    "int8",
-    "awq",
-    "gptq",
-    "nf4",
-    "gguf-q4_k_m",
-    "gguf-q8_0",
-    "fp32",
-    "tf32",
-)
 _NAMES = {
     "model": N_("Model, or its size"),
     "family": N_("Kind of model (for a bare size)"),
@@ -116,10 +101,7 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
     auto = ("", _("auto"))
     any_ = ("", _("any"))
     trains = state.one("task") != "inference"
-    precisions = [p for p in _COMMON_PRECISIONS if not trains or not p.startswith("gguf-")]
-    precisions += [
-        p for p in WEIGHT_FORMATS if p not in precisions and not (trains and p.startswith("gguf-"))
-    ]
+    precisions = list(formats.form_names(trains))
     if state.one("precision") not in precisions:
         precisions.append(state.one("precision"))
     return {
@@ -131,13 +113,10 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
         ],
         "precision_options": [(p, precision_name(p)) for p in precisions],
         "family_options": _words("family", FAMILY, _),
-        "engine_options": [(e, _("auto") if e == "auto" else proper_name(e)) for e in ENGINES],
+        "engine_options": [(e, _("auto") if e == "auto" else proper_name(e)) for e in ENGINE_CHOICES],
         "kv_options": [
             auto,
-            *(
-                (p, precision_name(p))
-                for p in ("bf16", "fp16", "fp8", "int8", "nvfp4", "q8_0", "q4_0", "fp32")
-            ),
+            *((p, precision_name(p)) for p in formats.kv_names()),
         ],
         "attention_options": [auto, ("flash", "flash"), ("sdpa", "sdpa"), ("eager", "eager")],
         "load_options": [
@@ -178,7 +157,7 @@ def choices(state: FormState, vendors: Iterable[str], gettext: Gettext) -> dict[
             *((v, v) for v in vendors),
         ],
         "condition_options": _words("condition", CONDITION, _),
-        "framework_options": [any_, *((f, proper_name(f)) for f in FRAMEWORKS)],
+        "framework_options": [any_, *((f, proper_name(f)) for f in engines.framework_names())],
         "os_options": [
             any_,
             ("linux", "Linux"),

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from app.core import engines, formats
 from app.services.contract import (
     ATTENTION,
     CONDITIONS,
     DEFAULT_CONDITIONS,
-    ENGINES,
+    ENGINE_CHOICES,
     FAMILIES,
-    FRAMEWORKS,
-    KV_FORMATS,
     LOADS,
     LOGITS,
     LORA_TARGETS,
@@ -28,7 +27,6 @@ from app.services.contract import (
     REGIONS,
     SOFTWARE,
     TASKS,
-    WEIGHT_FORMATS,
     WORK_UNITS,
 )
 
@@ -63,7 +61,7 @@ _ALL = (
     FormField("family", "/workload/model/family", "choice", ("decoder",), FAMILIES),
     FormField("config", "/workload/model/config", "long"),
     FormField("task", "/workload/task", "choice", ("inference",), TASKS),
-    FormField("precision", "/workload/precision", "choice", ("bf16",), WEIGHT_FORMATS),
+    FormField("precision", "/workload/precision", "choice", ("bf16",), formats.weight_names()),
     FormField("batch_size", "/workload/batch_size", "integer", ("8",)),
     FormField("sequence_length", "/workload/sequence_length", "integer", ("8192",), families=_TOKENS),
     FormField(
@@ -71,13 +69,13 @@ _ALL = (
     ),
     FormField("source_length", "/workload/source_length", "integer", (), families=("encoder-decoder",)),
     FormField("image_size", "/workload/image_size", "text", (), families=("vision", "diffusion")),
-    FormField("engine", "/workload/engine", "choice", ("auto",), ENGINES),
+    FormField("engine", "/workload/engine", "choice", ("auto",), ENGINE_CHOICES),
     FormField(
         "kv_precision",
         "/workload/kv_precision",
         "choice",
         ("",),
-        ("", *KV_FORMATS),
+        ("", *formats.kv_names()),
         tasks=("inference",),
         families=("decoder", "encoder-decoder", "speech"),
     ),
@@ -145,7 +143,7 @@ _ALL = (
     FormField("conditions", "/filters/conditions", "many", DEFAULT_CONDITIONS, CONDITIONS),
     FormField("needs", "/filters/needs", "many", (), NEEDS),
     FormField("region", "/filters/regions", "choice", ("",), ("", *REGIONS)),
-    FormField("framework", "/filters/frameworks", "choice", ("",), ("", *FRAMEWORKS)),
+    FormField("framework", "/filters/frameworks", "choice", ("",), ("", *engines.framework_names())),
     FormField("framework_version", "/filters/frameworks", "text"),
     FormField("os", "/filters/os", "choice", ("",), ("", "linux", "windows", "wsl2", "macos")),
     _number("max_power_w", "/filters/max_power_w", ""),

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.core.formats import FORMATS
+from app.core.formats import format_of
 from app.core.gpu_table import GpuTable, card_class, compute_rate, link_over_pcie
 from app.core.speed import estimate, speed_grid
 from app.core.speed.feeding import copy_gb_s
@@ -24,7 +24,7 @@ def speed(model, gpu_id, plan=ONE, **fields) -> float:
 
 
 def rate_of_card(gpu, precision) -> float:
-    return float(compute_rate(GpuTable.from_gpus([gpu]), FORMATS[precision]).tflops[0])
+    return float(compute_rate(GpuTable.from_gpus([gpu]), format_of(precision)).tflops[0])
 
 
 def test_the_rate_that_counts_is_dense_with_fp32_accumulate():
@@ -41,17 +41,19 @@ def test_a_missing_format_counts_the_16_bit_rate_and_says_so():
     table = GpuTable.from_gpus(GPUS)
     row = [g.id for g in GPUS].index("a100-sxm4-80gb")
     for precision in ("fp8", "nvfp4", "int8"):
-        rate = compute_rate(table, FORMATS[precision])
+        rate = compute_rate(table, format_of(precision))
         assert rate.tflops[row] == 312.0
         assert rate.fallback[row]
     ada = [g.id for g in GPUS].index("rtx4090")
-    assert compute_rate(table, FORMATS["fp8"]).tflops[ada] == 330.3
-    assert not compute_rate(table, FORMATS["fp8"]).fallback[ada]
+    assert compute_rate(table, format_of("fp8")).tflops[ada] == 330.3
+    assert not compute_rate(table, format_of("fp8")).fallback[ada]
 
 
 def test_bf16_is_missing_before_ampere():
     table = GpuTable.from_gpus(GPUS)
-    lacks = {g.id for g, no in zip(GPUS, compute_rate(table, FORMATS["bf16"]).lacks_type, strict=True) if no}
+    lacks = {
+        g.id for g, no in zip(GPUS, compute_rate(table, format_of("bf16")).lacks_type, strict=True) if no
+    }
     assert lacks == {"v100-sxm2-16gb", "p40"}
 
 

@@ -7,10 +7,11 @@ import random
 
 import pytest
 
+from app.core.engines import label_of
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
 from app.core.speed.accuracy import errors_of, hidden_rows, observations, spearman, speed_accuracy
-from app.core.speed.rows import engine_of, observe, question_of, source_family
+from app.core.speed.rows import observe, question_of, source_family
 from app.core.speed.splits import SPLITS, is_fitted
 from app.core.workload import Parallelism
 from tests.core.cards import BERT_LARGE, GPUS, LLAMA_8B, RESNET_50
@@ -81,7 +82,7 @@ def test_rows_that_do_not_state_their_question_are_left_out(changes):
 
 
 def test_a_vendor_stack_is_an_engine_of_its_own():
-    assert engine_of("TensorRT / vendor stack") == "vendor"
+    assert label_of("TensorRT / vendor stack") == "vendor"
     found = seen([row(framework="vendor stack", task="inference"), row(1, task="inference")])
     assert sorted(found.labels["engine"]) == ["pytorch", "vendor"]
     # Graphs and fused kernels: the model expects more of it.

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from app.core.engines.vllm import ENGINE as VLLM
 from app.core.gpu_table import GpuTable
 from app.core.speed import constants as c
 from app.core.speed.hopper import multiprocessor_share, power_share
@@ -60,7 +61,7 @@ def test_launches_by_engine_and_kind_of_layer():
     def step(**fields):
         return float(engine_step_s(work(**fields), CARDS)[0])
 
-    assert step() == pytest.approx(32 * c.ENGINE_LAYER_S["vllm"] + c.ENGINE_STEP_S["vllm"])
+    assert step() == pytest.approx(32 * VLLM.speed.layer_s.usual + VLLM.speed.step_s)
     assert step(engine="transformers") > 8 * step()
     assert step(precision="fp8") > step()
     assert step(model=MIXTURE) > 2.5 * step()

@@ -16,7 +16,7 @@ import pytest
 from app.catalog.lint import lint_seed
 from app.catalog.names import normalise_name
 from app.catalog.seed_read import read_seed
-from app.core.formats import FORMATS
+from app.core import formats
 
 SEED = Path(__file__).resolve().parents[2] / "seed_data"
 DATE = re.compile(r"(20[0-2]\d|19\d\d)(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?")
@@ -209,7 +209,7 @@ def test_enumerations() -> None:
     assert {p["currency"] for p in prices} == {"CNY", "USD", "TWD", "EUR"}
     channels = {c["as_written"]: c["channel_kind"] for c in DATA["price_channels.csv"]}
     assert all(channels[p["channel"]] == p["channel_kind"] for p in prices)
-    assert {b["precision"] for b in DATA["benchmarks.csv"]} <= {"", *FORMATS}
+    assert {b["precision"] for b in DATA["benchmarks.csv"]} <= {"", *formats.names()}
     bases = {f["basis"] for f in DATA["gpu_figures.csv"]}
     assert bases == {"exact", "measured", "derived"}
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api import examples
+from app.core import formats
 from app.services import request_parts as parts
 from app.services import requests as accepted
 from app.services.contract import (
     ATTENTION,
     CONDITIONS,
-    ENGINES,
+    ENGINE_CHOICES,
     FAMILIES,
-    KV_FORMATS,
     LOADS,
     LOGITS,
     LORA_TARGETS,
@@ -28,7 +28,6 @@ from app.services.contract import (
     REGIONS,
     SOFTWARE,
     TASKS,
-    WEIGHT_FORMATS,
     WORK_UNITS,
     Range,
     limits_of,
@@ -65,7 +64,7 @@ Need = Annotated[str, _one_of(NEEDS)]
 Count = Annotated[int, _in(accepted.COUNT)]
 Pixels = Annotated[int, _range("image_size")]
 Degree = Annotated[int, _range("degree")]
-Precision = Annotated[str, _one_of(WEIGHT_FORMATS)]
+Precision = Annotated[str, _one_of(formats.weight_names())]
 Layers = Annotated[int, _dimension("layers")]
 Rank = Annotated[int, _dimension("kv_lora_rank")]
 Experts = Annotated[int, _dimension("experts")]
@@ -165,8 +164,8 @@ class Workload(Strict):
     output_length: Annotated[int, _range("output_length")] | None = None
     source_length: Annotated[int, _range("source_length")] | None = None
     image_size: Pixels | Annotated[list[Pixels], Field(min_length=2, max_length=2)] | None = None
-    kv_precision: Annotated[str, _one_of(KV_FORMATS)] | None = None
-    engine: Annotated[str, _one_of(ENGINES)] = "auto"
+    kv_precision: Annotated[str, _one_of(formats.kv_names())] | None = None
+    engine: Annotated[str, _one_of(ENGINE_CHOICES)] = "auto"
     engine_version: Annotated[str, Field(pattern=f"^{accepted.ENGINE_VERSION}$")] | None = None
     max_batched_tokens: Annotated[int, _range("max_batched_tokens")] | None = None
     max_num_seqs: Annotated[int, _range("max_num_seqs")] | None = None

@@ -7,7 +7,7 @@ from typing import Any
 from app.catalog.imports.columns import ADAPTERS
 from app.catalog.imports.references import References
 from app.core.estimates import Message
-from app.core.formats import FORMATS
+from app.core.formats import format_of, is_format
 from app.core.workload import default_engine
 
 Row = dict[str, Any]
@@ -56,8 +56,9 @@ def complete(given: Row, source: str, url: str, references: References) -> tuple
         notes.append(Message("measurement_task_stored", {"adapter": name}))
     family = _family(row, references)
     if row["own"] and not row.get("framework") and family:
-        fmt = FORMATS.get(row.get("precision", ""), FORMATS["bf16"])
-        row["framework"] = default_engine(family, row["task"] != "inference", fmt)
+        precision = row.get("precision", "")
+        fmt = format_of(precision if is_format(precision) else "bf16")
+        row["framework"] = default_engine(family, row["task"] != "inference", fmt).name
         notes.append(Message("measured_engine_assumed", {"engine": row["framework"]}))
     return row, notes
 

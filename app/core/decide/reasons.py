@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from app.core.decide.grid import blocked_precision
 from app.core.decide.options import Fit, Rejected, Remedy
+from app.core.engines import AUTO, engine
 from app.core.estimates import Message
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import GpuTable, compute_rate
@@ -137,7 +137,7 @@ def option_flags(
     # Neither compute capability (GTX 16 is 7.5, without them) nor the lack of tensor cores alone (P100
     # doubles its vector rate) tells whether half precision gains anything.
     half, single = gpu.rates.get("fp16_tflops", 0.0), gpu.rates.get("fp32_tflops", 0.0)
-    if not gpu.has_tensor_cores and half <= single and work.compute_type not in ("fp32", "tf32"):
+    if not gpu.has_tensor_cores and half <= single and not work.format.compute.wide:
         capability = gpu.compute_capability or gpu.architecture
         flags.append(Message("no_tensor_cores", {"gpu": gpu.name, "capability": capability}))
     if lacks_type:
@@ -212,9 +212,10 @@ def simple_remedy(code: str, params: dict[str, Any]) -> Remedy | None:
         if not params.get("to"):
             return None
         return Remedy("use_fp16", Message("remedy_use_fp16", params), {"workload.precision": params["to"]})
-    if code == "framework" and params.get("engine") == "vllm":
-        change = {"workload.engine": "llama.cpp"}
-        return Remedy("change_engine", Message("remedy_change_engine", {**params, "to": "llama.cpp"}), change)
+    other = engine(params["engine"]).alternative if code == "framework" and "engine" in params else ""
+    if other:
+        change = {"workload.engine": other}
+        return Remedy("change_engine", Message("remedy_change_engine", {**params, "to": other}), change)
     if code == "os" and "needed" in params:
         change = {"filters.driver": params["needed"]}
         return Remedy("change_driver", Message("remedy_driver", {"driver": params["needed"]}), change)
@@ -233,17 +234,6 @@ def _percent(value: float, base: float) -> float:
     return (value - base) / abs(base) * 100.0 if base else 0.0
 
 
-FAMILIES: Mapping[str, tuple[str, ...]] = {
-    "vllm": ("decoder", "encoder", "encoder-decoder", "speech", "diffusion"),
-    "sglang": ("decoder", "encoder", "encoder-decoder", "speech", "diffusion"),
-    "tensorrt-llm": ("decoder", "encoder", "encoder-decoder", "speech"),
-    "llama.cpp": ("decoder", "encoder", "encoder-decoder"),
-    "diffusers": ("diffusion",),
-    "faster-whisper": ("speech",),
-}
-"""Families that an engine runs; an engine without an entry runs all of them."""
-LANGUAGE_FORMATS = ("awq", "gptq")
-"""Weight formats whose checkpoints and kernels are those of language models."""
 _LANGUAGE = ("decoder", "encoder-decoder")
 
 
@@ -294,11 +284,11 @@ def mismatches(asked: Workload, work: Workload) -> tuple[Message, ...]:
     """
     family = work.model.family
     found = []
-    if asked.engine != work.engine and asked.engine != "auto":
+    if asked.engine not in (work.engine, AUTO):
         found.append(Message("engine_cannot_train", {"engine": asked.engine}))
-    elif family not in FAMILIES.get(work.engine, (family,)):
+    elif family not in work.engine_record.families:
         found.append(Message("engine_not_for_family", {"engine": work.engine, "family": family}))
-    narrow = work.precision in LANGUAGE_FORMATS and family not in _LANGUAGE
+    narrow = work.format.language_only and family not in _LANGUAGE
     if narrow or (family == "vision" and work.format.weight_only):
         found.append(Message("format_not_for_family", {"precision": work.precision, "family": family}))
     return tuple(found)

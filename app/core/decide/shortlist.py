@@ -335,7 +335,7 @@ def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
     peak = None if np.isnan(rate) else rate * count
     sustained = float(ranking.candidates.sustained_tflops[row, n, 0])
     fmt = ranking.question.workload.format
-    named = fmt.rate.partition("_")[0]
+    named = fmt.compute.rate.partition("_")[0]
     if ranking.grid.rate.fallback[row]:
         named = "fp32" if named == "tf32" else "fp16" if ranking.grid.rate.lacks_type[row] else "bf16"
 

@@ -21,7 +21,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from app.core.engines import engine, framework, frameworks
 from app.core.estimates import Message
+from app.core.formats import format_of
 from app.core.gpu import Gpu
 from app.core.gpu_table import CARD_CLASSES, Flags, GpuTable, card_class
 
@@ -68,45 +70,9 @@ Stack = tuple[Support | None, tuple[Message, ...]]
 """What refuses a card, if anything does, and the reservations if nothing does."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """Hardware that a framework without a release table runs on."""
-
-    nvidia_from: float | None
-    classes: tuple[str, ...] = ()
-    """Other classes of `gpu_table.CARD_CLASSES`."""
-
-
-# vLLM, SGLang, TensorRT-LLM: installation pages read 2026-11-30. llama.cpp has back ends for CUDA, HIP, SYCL,
-# CANN and Vulkan. Paddle and MindSpore name Ascend first; MindSpore's CUDA packages ended with 2.5.
-_PYTORCH = Rule(6.0, ("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"))
-RULES: Mapping[str, Rule] = {
-    "vllm": Rule(7.0, ("cdna", "rdna", "intel", "gaudi", "ascend")),
-    "sglang": Rule(7.5, ("cdna", "ascend", "intel")),
-    "tensorrt-llm": Rule(8.0),
-    "llama.cpp": Rule(5.0, ("cdna", "gcn", "rdna", "intel", "ascend", "other")),
-    "paddle": Rule(6.0, ("ascend", "cdna", "other")),
-    "mindspore": Rule(None, ("ascend",)),
-    "pytorch": _PYTORCH,
-    "transformers": _PYTORCH,
-    "diffusers": _PYTORCH,
-    "faster-whisper": Rule(6.1),
-    "tensorflow": Rule(6.0, ("cdna", "rdna")),
-}
-
-
-_VLLM_FORMATS = {"awq": 7.5, "int4": 7.5, "int8": 7.5, "fp8": 7.5, "mxfp4": 7.5, "nvfp4": 7.5}
-FORMAT_CAPABILITY: Mapping[str, Mapping[str, float]] = {"vllm": _VLLM_FORMATS, "sglang": _VLLM_FORMATS}
-"""Lowest NVIDIA compute capability whose kernels an engine has for a weight format.
-
-vLLM, "Supported Hardware": AWQ, INT8 and the Marlin kernels of GPTQ, AWQ, FP8 and FP4 from Turing (7.5) on;
-Volta has GPTQ, bitsandbytes and GGUF. docs.vllm.ai/quantization, read 2026-11-30.
-"""
-
-
-def format_capability(engine: str, precision: str) -> float:
+def format_capability(name: str, precision: str) -> float:
     """Lowest NVIDIA compute capability for a weight format in an engine; 0 where it asks for none."""
-    return FORMAT_CAPABILITY.get(engine, {}).get(precision, 0.0)
+    return engine(name).kernels[format_of(precision).kernels] if precision else 0.0
 
 
 def runs(
@@ -208,7 +174,8 @@ ENGINE_NOTES = (
 def _engine_stack(
     gpu: Gpu, engine: str, releases: Sequence[FrameworkRelease], os: str, driver: str
 ) -> Support:
-    base = "pytorch" if engine in ON_PYTORCH else engine
+    known = framework(engine)
+    base = known.hardware.runs_on if known else engine
     found = runs(gpu, base, releases, os, driver)
     if found.runs or found.code == "os":
         told = found.message is not None and (not found.runs or found.message.code in ENGINE_NOTES)
@@ -220,14 +187,15 @@ def _engine_stack(
 def _on_any_release(
     gpu: Gpu, name: str, version: str, releases: Sequence[FrameworkRelease], os: str, driver: str
 ) -> Support:
-    table = [r for r in releases if r.framework.lower() in (name, {"pytorch": "torch"}.get(name, name))]
+    known = framework(name)
+    named = (name, known.hardware.release_name if known else name)
+    table = [r for r in releases if r.framework.lower() in named]
     nvidia = gpu.vendor.upper() == "NVIDIA"
     if not table or not nvidia:
         return _by_rule(gpu, name, version, table)
     chosen = _matching(table, version)
     if not chosen:
-        known = [r.version for r in table]
-        params = {"framework": name, "version": version, "known": known}
+        params = {"framework": name, "version": version, "known": [r.version for r in table]}
         return Support(False, Message("framework_version_unknown", params))
     verdicts = [(r, _on_release(gpu, r, os, driver)) for r in chosen]
     for release, verdict in verdicts:
@@ -244,30 +212,33 @@ def _on_any_release(
     return found
 
 
-def engine_runs(gpu: Gpu, engine: str, precision: str = "") -> Support:
+def engine_runs(gpu: Gpu, name: str, precision: str = "") -> Support:
     """Whether any release of an engine runs a weight format on a card."""
-    needed = format_capability(engine, precision)
+    needed = format_capability(name, precision)
     if gpu.vendor.upper() == "NVIDIA" and gpu.compute_capability and float(gpu.compute_capability) < needed:
-        params = {"framework": engine, "precision": precision, "gpu": gpu.name, "needed": f"{needed:.1f}"}
+        params = {"framework": name, "precision": precision, "gpu": gpu.name, "needed": f"{needed:.1f}"}
         return Support(False, Message("engine_lacks_format", params))
-    return _by_rule(gpu, engine, "", ())
+    return _by_rule(gpu, name, "", ())
 
 
-def without_engine(table: GpuTable, engine: str, precision: str = "") -> Flags:
+def without_engine(table: GpuTable, name: str, precision: str = "") -> Flags:
     """Cards on which no release of an engine runs a format: `engine_runs` for a whole table."""
-    rule = RULES[engine]
-    wanted = [CARD_CLASSES.index(name) for name in rule.classes]
-    least = (
-        np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(engine, precision))
-    )
+    rule = engine(name).framework.hardware
+    wanted = [CARD_CLASSES.index(kind) for kind in rule.classes]
+    least = np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(name, precision))
     capable = np.nan_to_num(table.capability, nan=least if np.isfinite(least) else 0.0) >= least
     runs_there = np.where(table.is_nvidia, capable, np.isin(table.card_class, wanted))
     return np.asarray(~runs_there, dtype=bool)
 
 
+def _windows_by_release(release_name: str) -> bool:
+    """Whether a framework's releases say that they use a card under native Windows."""
+    return any(f.hardware.windows_by_release for f in frameworks() if f.hardware.release_name == release_name)
+
+
 def _on_release(gpu: Gpu, release: FrameworkRelease, os: str, driver: str) -> Support:
     params = {"framework": release.framework, "version": release.version, "gpu": gpu.name}
-    if os == WINDOWS and release.framework.lower() == "tensorflow":
+    if os == WINDOWS and _windows_by_release(release.framework.lower()):
         native = str(release.support.get("windows_native_gpu", ""))
         if native.lower().startswith("no"):
             return Support(False, Message("framework_no_windows_gpu", params), "os")
@@ -293,20 +264,16 @@ def _on_release(gpu: Gpu, release: FrameworkRelease, os: str, driver: str) -> Su
 def _by_rule(gpu: Gpu, name: str, version: str, table: Sequence[FrameworkRelease]) -> Support:
     params = {"framework": name, "version": version, "gpu": gpu.name}
     kind = card_class(gpu)
-    if (
-        gpu.vendor.upper() != "NVIDIA"
-        and name == "tensorflow"
-        and version
-        and kind in ("ascend", "cdna", "rdna")
-    ):
-        column = "ascend" if kind == "ascend" else "rocm"
+    known = framework(name)
+    if known is None:
+        return Support(False, Message("framework_unknown", params))
+    rule = known.hardware
+    column = rule.release_columns.get(kind, "")
+    if gpu.vendor.upper() != "NVIDIA" and version and column:
         states = [str(r.support.get(column, "")).lower() for r in _matching(table, version)]
         if any(s and not s.startswith("no") for s in states):
             return Support(True, Message("framework_vendor_build", params))
         return Support(False, Message("framework_not_on_vendor", params))
-    rule = RULES.get(name)
-    if rule is None:
-        return Support(False, Message("framework_unknown", params))
     if gpu.vendor.upper() == "NVIDIA":
         if rule.nvidia_from is None:
             return Support(False, Message("framework_not_on_vendor", params))
@@ -331,11 +298,6 @@ def _matching(table: Sequence[FrameworkRelease], version: str) -> list[Framework
 
 
 WINDOWS, WSL, MACOS = "windows", "wsl2", "macos"
-WITHOUT_WINDOWS = ("vllm", "sglang", "tensorrt-llm", "mindspore")
-"""Frameworks and engines without a current build for native Windows."""
-ON_PYTORCH = ("pytorch", "transformers", "diffusers")
-NATIVE_ENGINE = "llama.cpp"
-"""Its Vulkan and HIP back ends use any driver of a graphics card."""
 _RDNA_WITH_WHEELS = re.compile(r"RDNA ?([3-9])", re.IGNORECASE)
 
 
@@ -360,14 +322,16 @@ def on_system(gpu: Gpu, name: str, os: str) -> tuple[bool, Message | None]:
         return False, Message("no_driver_on_macos", params)
     if os not in (WINDOWS, WSL):
         return True, None
-    if os == WINDOWS and name in WITHOUT_WINDOWS:
+    known = framework(name)
+    if os == WINDOWS and known is not None and not known.hardware.windows:
         return False, Message("engine_not_on_windows", params)
     kind = card_class(gpu)
     if gpu.vendor.upper() == "NVIDIA" or kind == "intel":
         return True, None
-    if kind == "rdna" and os == WINDOWS and name == NATIVE_ENGINE:
+    if kind == "rdna" and os == WINDOWS and known is not None and known.hardware.any_radeon_driver:
         return True, None
-    if kind == "rdna" and (name in ON_PYTORCH or os == WSL) and _RDNA_WITH_WHEELS.search(gpu.architecture):
+    wheels = known is not None and known.hardware.radeon_wheels
+    if kind == "rdna" and (wheels or os == WSL) and _RDNA_WITH_WHEELS.search(gpu.architecture):
         return True, Message("rocm_in_part_on_windows", params)
     return False, Message("card_not_on_system", params)
 

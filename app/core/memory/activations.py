@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.core import engines
 from app.core.memory.numeric import smaller
 from app.core.memory.overhead import mlp_width
 from app.core.model.architecture import ModelArchitecture
@@ -43,13 +44,6 @@ def _family(linear: float, scores: float) -> Family:
 # PyTorch encoders (Trainer, eager attention): fp32 2,089 MiB a sample at 512 where the textbook says 1,656;
 # under autocast softmax and LayerNorm stay fp32 and casts are further tensors: 1.67 GiB a sample.
 ENCODER = {"wide": _family(1.22, 1.30), "narrow": _family(1.25, 2.4)}
-# TensorFlow composes GELU, LayerNorm and dropout of elementwise kernels that each keep their output.
-TENSORFLOW = {
-    "old": _family(2.1, 1.5),
-    "usual": _family(1.5, 1.75),
-    "new": _family(1.35, 1.5),
-}
-TENSORFLOW_AMP = _family(1.45, 1.7)
 GATED = Constant(0.92, "gated_factor", "", "measured over the textbook count of a gated layer")
 """Measured against the count of a gated decoder layer: 0.91-0.94 on Llama-2 7B and 13B, Qwen-7B."""
 COMPILED = Constant(0.67, "compiled_factor", "", "share of a layer's activations that compiled kernels keep")
@@ -68,7 +62,7 @@ def layer_bytes(
     wide: fp32 or TF32 activations (4 bytes) instead of 16 bit.
     attention: flash, sdpa or eager.
     compiled: torch.compile.
-    engine, software: TensorFlow keeps more, more so in old releases.
+    engine, software: graphs of TensorFlow keep more, more so in old releases.
 
     Returns
     -------
@@ -112,9 +106,11 @@ def layer_bytes(
         if k < a:
             sharded += w * 2.0 * queries * (1.0 - k / a)
     linear, quadratic = 1.0, 1.0
-    if engine == "tensorflow":
-        factor = TENSORFLOW[software] if wide or software == "old" else TENSORFLOW_AMP
-        linear, quadratic = factor
+    graph = engines.engine(engine).memory.graph
+    if graph is not None:
+        linear, quadratic = _family(*graph.narrow_layer)
+        if wide or software == "old":
+            linear, quadratic = _family(graph.layer_linear.of(software), graph.layer_scores.of(software))
     elif model.family in ("encoder", "encoder-decoder"):
         linear, quadratic = ENCODER["wide" if wide else "narrow"]
         if compiled:
@@ -156,7 +152,7 @@ def logit_bytes(work: Workload, plan: Parallelism) -> float:
     """
     if work.logits == "chunked":
         return LOGIT_BYTES["chunked"]
-    if work.compute_type in ("fp32", "tf32"):
+    if work.format.compute.wide:
         return LOGIT_BYTES["wide"]
     sharded = work.task == "training" and (plan.zero_stage == 3 or plan.tensor > 1)
     if work.software == "old":
@@ -173,6 +169,6 @@ tokens, 21 beyond, on vocabularies of 64k to 152k (21 rows of one benchmark, fit
 
 def pooled_logit_bytes(work: Workload, tokens: Number) -> Number:
     """Reserved bytes that blocks of the loss leave behind, per vocabulary entry."""
-    if work.software != "old" or work.logits == "chunked" or work.compute_type in ("fp32", "tf32"):
+    if work.software != "old" or work.logits == "chunked" or work.format.compute.wide:
         return 0.0
     return POOL_BYTES_LONG * tokens + POOL_BYTES_SHORT * smaller(tokens, POOL_TOKENS)

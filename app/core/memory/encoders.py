@@ -12,7 +12,6 @@ from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 
 WORKSPACE_GIB = Constant(0.12, "workspace_gib", "GiB", "workspace of kernels and the blocks of one step")
-TENSORFLOW_FACTOR = Constant(1.5, "tensorflow_factor", "", "what TensorFlow keeps over PyTorch")
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -28,14 +27,15 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     batch = kv.replica_sequences(kv.as_number(work.batch_size), plan)
     length = kv.as_number(work.sequence_length)
     source = kv.as_number(work.source_length) if work.source_length is not None else length
-    size = 4.0 if work.compute_type in ("fp32", "tf32") else 2.0
+    size = work.format.compute.activation_bytes
     encoded = source if model.family == "encoder-decoder" else length
     alive = named(size * (8.0 * model.hidden_size + 2.0 * mlp_width(model)) / plan.tensor, "token_bytes")
     activations: Number = batch * encoded * alive
     if work.attention == "eager":
         activations = activations + 2.0 * size * batch * model.attention_heads * encoded * encoded
-    if work.engine == "tensorflow":
-        activations = activations * TENSORFLOW_FACTOR
+    graph = work.engine_record.memory.graph
+    if graph is not None:
+        activations = activations * operand(work, graph.encoder_forward, "tensorflow_factor")
     basis: Basis = "calibrated" if work.format.quantized else "exact"
     found = [
         Term("weights", weights.per_gpu_bytes(work, plan), basis, "memory.weights", *near["weights"]),

@@ -13,11 +13,10 @@ from app.core.memory import encoders, generation, inference, training, vision
 from app.core.memory.terms import Reserve, Term, assemble, sums, worked_parts
 from app.core.tracing import Probe
 from app.core.units import Number
-from app.core.workload import MEMORY_FRACTION, RESERVING_ENGINES, Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload, resolve
 
 ASSUMED_DIMENSIONS_WIDTH = 0.12
 """Relative half-width added where only the size of the model is known."""
-"""Share of the card that vLLM and SGLang take by default."""
 ONE_CARD = Parallelism()
 
 
@@ -103,9 +102,10 @@ def _widen(work: Workload) -> float:
 
 def reserved_on(answer: MemoryEstimate, work: Workload, gpu: Gpu) -> MemoryEstimate:
     """The estimate with what the engine takes of this card: a share fixed at its start, for some engines."""
-    if work.engine not in RESERVING_ENGINES or work.task != "inference" or not gpu.usable_gib:
+    share = work.engine_record.reserved_share
+    if share is None or work.task != "inference" or not gpu.usable_gib:
         return answer
-    taken = gpu.usable_gib * (work.memory_fraction or MEMORY_FRACTION)
+    taken = gpu.usable_gib * (work.memory_fraction or share)
     return replace(answer, reserved_gib=Interval(taken, taken, taken))
 
 

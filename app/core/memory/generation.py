@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.formats import FORMATS
+from app.core.formats import format_of, is_format
 from app.core.memory import kv, overhead, weights
 from app.core.memory.numeric import greater, smaller
 from app.core.memory.spread import generation_spread
@@ -46,8 +46,6 @@ TRAIN_POOL_SHARE = Constant(
 )
 POOL_GIB = Constant(0.3, "workspace_gib")
 BEAMS = Constant(5.0, "beams", "", "beams of the search, each with its cache")
-WHISPER_ENGINE = {"faster-whisper": (1.0, 0.12), "transformers": (1.1, 0.6), "pytorch": (3.3, 1.0)}
-"""(factor on the weights, GiB beside them): openai/whisper loads fp32 and casts (11.1 GiB for 1.55 B)."""
 BEAM_BYTES_PER_LAYER = Constant(12 * 2**20, "beam_bytes", "B", "buffers of beam search in a decoder layer")
 """Beam search buffers of a decoder layer: turbo has 4 and needs 0.4 GiB less than its weights tell."""
 
@@ -111,8 +109,8 @@ def _training_states(work: Workload, plan: Parallelism, trained: float, loaded: 
     usual = 4.0 if work.recipe == "fp32" else 2.0
     frozen = usual * max(0.0, model.parameters - trained)
     for part in model.components:
-        if part.precision in FORMATS and part.parameters != trained:
-            frozen += (FORMATS[part.precision].bytes - usual) * part.parameters
+        if is_format(part.precision) and part.parameters != trained:
+            frozen += (format_of(part.precision).bytes - usual) * part.parameters
     frozen = operand(work, float(frozen), "companion_bytes")
     state = state_bytes(work, plan)
     stage = plan.zero_stage if plan.data > 1 else 0
@@ -137,7 +135,7 @@ def _training_image_bytes(work: Workload, unet: bool, trained: float, pixels: fl
     model = work.model
     passed = operand(work, float(trained) + _passed(model, trained), "passed_parameters")
     latents = named(pixels * (128.0 / max(1, model.latent_downscale // 8) / 64.0) ** 2, "latents")
-    size = 4.0 if work.recipe == "fp32" or work.compute_type in ("fp32", "tf32") else 2.0
+    size = 4.0 if work.recipe == "fp32" or work.format.compute.wide else 2.0
     share = CHECKPOINT_SHARE if work.gradient_checkpointing else 1.0
     kind = "unet" if unet else "transformer"
     kept = passed / 1e9 * TRAIN_GIB_PER_BILLION[kind] * GIB * latents * size / 2.0
@@ -175,8 +173,9 @@ def speech_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve
     model = work.model
     batch = kv.replica_sequences(kv.as_number(work.batch_size), plan)
     held = weights.whole_bytes(work)
-    factor, fixed = WHISPER_ENGINE.get(work.engine, WHISPER_ENGINE["transformers"])
-    factor, fixed = operand(work, factor, "engine_factor"), operand(work, fixed, "engine_gib")
+    engine = work.engine_record.memory
+    factor = operand(work, engine.speech_weights, "engine_factor")
+    fixed = operand(work, engine.speech_gib, "engine_gib")
     width = model.hidden_size or 1280.0
     layers = model.layers or 32.0
     longest = model.max_context or DECODER_TOKENS
@@ -184,7 +183,7 @@ def speech_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve
     if work.sequence_length is not None:
         length = smaller(kv.as_number(work.sequence_length), longest)
     beams = BEAMS
-    size = 2.0 if work.compute_type not in ("fp32", "tf32") else 4.0
+    size = work.format.compute.activation_bytes
     cross = named(2.0 * layers * width * AUDIO_POSITIONS * size, "cross_cache_bytes")
     own = named(2.0 * layers * width * length * beams * size, "own_cache_bytes")
     encoder = width * AUDIO_POSITIONS * size * 12.0 + 20.0 * size * AUDIO_POSITIONS * AUDIO_POSITIONS

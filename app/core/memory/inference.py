@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from app.core.engines.record import MicroBatchWorkingSet, PagedWorkingSet, WholePromptWorkingSet, WorkingSet
 from app.core.estimates import Basis
 from app.core.memory import kv, overhead, weights
 from app.core.memory.spread import spread
@@ -9,8 +12,11 @@ from app.core.memory.terms import Reserve, Term
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
-PAGED_ENGINES = ("vllm", "sglang", "tensorrt-llm")
-_FORMULAS = {**dict.fromkeys(PAGED_ENGINES, "memory.engine_vllm"), "llama.cpp": "memory.engine_llama_cpp"}
+_FORMULAS: Mapping[type[WorkingSet], str] = {
+    PagedWorkingSet: "memory.engine_vllm",
+    MicroBatchWorkingSet: "memory.engine_llama_cpp",
+    WholePromptWorkingSet: "memory.engine_transformers",
+}
 
 
 def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
@@ -37,28 +43,29 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     weight = weights.per_gpu_bytes(work, plan)
     cache = kv.cache(work, plan, sequences, tokens)
     excess = cache.reserved - cache.minimum
-    if work.engine in PAGED_ENGINES:
-        own = overhead.vllm_terms(work, plan)
-    elif work.engine == "llama.cpp":
-        own = overhead.llama_cpp_terms(work, sequences, tokens)
+    engine = work.engine_record
+    needs = engine.memory.working_set
+    if isinstance(needs, PagedWorkingSet):
+        own = overhead.paged_terms(work, plan, needs)
+    elif isinstance(needs, MicroBatchWorkingSet):
+        own = overhead.micro_batch_terms(work, sequences, tokens, needs)
     else:
         output = kv.as_number(work.output_length or 0)
         prompt = overhead.greater_than_one(tokens - output)
-        own = overhead.transformers_terms(work, sequences, prompt)
+        own = overhead.whole_prompt_terms(work, sequences, prompt, needs)
     basis: Basis = "calibrated" if work.format.quantized and not work.weights_gib else "exact"
     soft = near["activations"]
-    engine_formula = _FORMULAS.get(work.engine, "memory.engine_transformers")
     found = [
         Term("weights", weight, basis, "memory.weights", *near["weights"]),
         Term("kv_cache", cache.minimum, "exact", "memory.kv_cache", *near["kv"]),
         Term("activations", own.activations, "calibrated", "memory.prefill_activations", *soft),
         Term("logits", own.logits, "calibrated", "memory.sampled_logits", *soft),
-        Term("engine", own.engine + excess, "calibrated", engine_formula, *near["engine"],
-             overhead.engine_scope(work.engine)),
+        Term("engine", own.engine + excess, "calibrated", _FORMULAS[type(needs)], *near["engine"],
+             overhead.engine_scope(engine)),
         overhead.context_term(work),
     ]  # fmt: skip
     # llama.cpp and Transformers copy between cards; they have no collective buffers.
-    collective = overhead.collective_term(plan, work.engine in PAGED_ENGINES)
+    collective = overhead.collective_term(plan, engine.memory.collectives)
     if collective is not None:
         found.append(collective)
     per_token: Number = cache.reserved / (sequences * tokens)

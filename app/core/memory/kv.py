@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from app.core.formats import FORMATS
+from app.core.engines.record import KvLayout, MicroBatchWorkingSet, Version
+from app.core.formats import format_of
 from app.core.memory.numeric import ceiling, round_up, smaller
 from app.core.memory.weights import stage_share
 from app.core.model.architecture import ModelArchitecture
@@ -16,10 +17,8 @@ from app.core.tracing import Traced
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
-PAGE_TOKENS = 16
-"""Block of vLLM; SGLang and TensorRT-LLM use 1..64."""
-LLAMA_CPP_CELLS = 256
-LLAMA_CPP_UBATCH = 512
+SCHEDULED_TOKENS = 2048
+"""Chunk that an engine schedules beside the window where a question names none."""
 
 
 class KvElements(NamedTuple):
@@ -100,7 +99,7 @@ def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
 def kv_bytes_per_token(model: ModelArchitecture, kv_precision: str = "bf16", tensor: int = 1) -> float:
     """Bytes that one more token of one sequence adds while every window is still open, per tensor rank."""
     e = elements(model, tensor)
-    return (e.full + e.sliding) * FORMATS[kv_precision].bytes
+    return (e.full + e.sliding) * format_of(kv_precision).bytes
 
 
 def sequence_bytes(
@@ -108,16 +107,11 @@ def sequence_bytes(
 ) -> Number:
     """Architectural minimum of one sequence of this many tokens, bytes per tensor rank."""
     e = elements(model, tensor)
-    size = FORMATS[kv_precision].bytes
+    size = format_of(kv_precision).bytes
     total: Number = e.full * size * tokens + e.state_bytes
     if e.sliding:
         total = total + e.sliding * size * smaller(tokens, e.window)
     return total
-
-
-_WINDOWED_SINCE = {"vllm": (0, 10), "sglang": (0, 4, 7), "transformers": (4, 42)}
-_UNEQUAL_PAGES_SINCE = (0, 21)
-"""vLLM release that windows layers whose heads differ from those of the full layers (Gemma 4)."""
 
 
 def stores_windows_in_full(work: Workload) -> bool:
@@ -128,20 +122,15 @@ def stores_windows_in_full(work: Workload) -> bool:
     TensorRT-LLM in its default; llama.cpp before May 2025 and ik_llama.cpp ("old"); vLLM before 0.10, before
     0.21 where windowed and full layers differ in their heads; SGLang before 0.4.7; Transformers before 4.42.
     """
-    engine, model = work.engine, work.model
-    if engine == "tensorrt-llm":
-        return True
-    if engine == "llama.cpp":
-        return work.software == "old"
-    since = _WINDOWED_SINCE.get(engine)
-    if since is None:
-        return False
-    if engine == "vllm" and (model.sliding_kv_heads or model.sliding_head_dim):
-        since = _UNEQUAL_PAGES_SINCE
+    layout, model = work.engine_record.memory.kv, work.model
+    if layout.windows_in_full != "old":
+        return layout.windows_in_full == "always"
+    unequal = model.sliding_kv_heads or model.sliding_head_dim
+    since = (layout.unequal_windows_since if unequal else ()) or layout.windows_since
     return work.software == "old" or _older(work.engine_version, since)
 
 
-def _older(version: str, since: tuple[int, ...]) -> bool:
+def _older(version: str, since: Version) -> bool:
     numbers = []
     for piece in version.lstrip("v").split("."):
         digits = "".join(c for c in piece if c.isdigit())
@@ -199,19 +188,13 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
     if work.offload.layers_on_gpu is not None and model.layers:
         share *= min(1.0, work.offload.layers_on_gpu / model.layers)
     e = elements(model, plan.tensor)
-    size = FORMATS[work.kv_precision].bytes
+    size = format_of(work.kv_precision).bytes
     per_sequence = sequence_bytes(model, tokens, work.kv_precision, plan.tensor)
     minimum: Number = sequences * per_sequence * share
-    if work.engine == "llama.cpp":
-        padded: Number = round_up(tokens, LLAMA_CPP_CELLS)
-        cells = round_up(e.window + LLAMA_CPP_UBATCH, LLAMA_CPP_CELLS)
-    elif work.engine in ("vllm", "sglang", "tensorrt-llm"):
-        padded = round_up(tokens, PAGE_TOKENS)
-        cells = e.window + (work.max_batched_tokens or 2048) + PAGE_TOKENS
-    else:
-        padded, cells = tokens, float(e.window)
-    full = e.full + (e.latent_value if work.engine == "llama.cpp" and work.software == "old" else 0.0)
-    if e.latent_value and work.engine == "transformers":
+    layout = work.engine_record.memory.kv
+    padded = round_up(tokens, layout.page_tokens) if layout.page_tokens > 1 else tokens
+    full = e.full + (e.latent_value if layout.old_latent_apart and work.software == "old" else 0.0)
+    if e.latent_value and layout.latent_in_full:
         full = e.decompressed
     reserved: Number = full * size * padded + e.state_bytes
     if e.sliding:
@@ -219,14 +202,24 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
         if stores_windows_in_full(work):
             held = padded
         else:
-            held = smaller(padded, cells)
-            if work.engine == "vllm":
+            held = smaller(padded, _window_tokens(work, layout, e.window))
+            if layout.pads_window_groups:
                 sliding *= padded_window_share(model.full_layers, model.sliding_layers)
         reserved = reserved + sliding * size * held
-    if work.engine == "transformers" and work.software == "old":
-        # Concatenation of the cache keeps the old and the new tensor for a moment, fragments stay behind.
-        reserved = reserved * 2.1
+    if work.software == "old":
+        reserved = reserved * layout.old_factor
     return KvCache(minimum, sequences * reserved * share)
+
+
+def _window_tokens(work: Workload, layout: KvLayout, window: int) -> float:
+    """Tokens that a windowed layer holds of one sequence."""
+    page = layout.page_tokens
+    if layout.window_slack == "scheduled":
+        return float(window + (work.max_batched_tokens or SCHEDULED_TOKENS) + page)
+    needs = work.engine_record.memory.working_set
+    if isinstance(needs, MicroBatchWorkingSet):
+        return float(round_up(window + needs.tokens, page))
+    return float(window)
 
 
 def replica_sequences(batch: Number, plan: Parallelism) -> Number:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
+from app.core.engines.record import Engine, MicroBatchWorkingSet, PagedWorkingSet, WholePromptWorkingSet
 from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
 from app.core.model.architecture import ModelArchitecture
 from app.core.units import GIB, MIB, Number
 from app.core.workload import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES, Parallelism, Workload
 
-CONTEXT_GIB = {"new": 0.45, "usual": 0.55, "old": 1.1}
-"""CUDA context with loaded kernels. V100 with PyTorch 1.x: 1.31 GiB; CUDA 12 loads them lazily: 0.4-0.6."""
-TENSORFLOW_CONTEXT_GIB = 1.0
-CTRANSLATE_CONTEXT_GIB = 0.45
 COLLECTIVE_GIB = 0.38
 """NCCL and custom all-reduce buffers: 342 MB at 2 GPUs, 392 MB at 4-8."""
 NON_TORCH_GIB = 0.12
 LOGIT_COPIES = 3.0
-LLAMA_CPP_UBATCH = 512
-TRANSFORMERS_WORKSPACE_GIB = 0.06
-"""cuBLAS workspace and the blocks of one step."""
 MLA_GRAPH_BYTES_PER_TOKEN = {"new": 96 * 1024, "usual": 96 * 1024, "old": 165 * 1024}
 """Latent attention in llama.cpp: 83-113 KiB per context token, nearly twice before it ran in chunks."""
 
@@ -36,12 +30,7 @@ class EngineTerms(NamedTuple):
 
 def context_term(work: Workload) -> Term:
     """CUDA context of the process."""
-    if work.engine == "tensorflow":
-        gib = TENSORFLOW_CONTEXT_GIB
-    elif work.engine in ("faster-whisper", "llama.cpp"):
-        gib = CTRANSLATE_CONTEXT_GIB
-    else:
-        gib = CONTEXT_GIB[work.software]
+    gib = work.engine_record.memory.context_gib.of(work.software)
     return Term("context", gib * GIB, "assumed", "memory.context", 0.35, 0.8, PROCESS)
 
 
@@ -62,13 +51,14 @@ def mlp_width(model: ModelArchitecture) -> float:
     return float(max(routed, model.intermediate_size if model.dense_layers else 0))
 
 
-def vllm_terms(work: Workload, plan: Parallelism) -> EngineTerms:
+def paged_terms(work: Workload, plan: Parallelism, own: PagedWorkingSet) -> EngineTerms:
     """Profiled activation peak, sampler logits, CUDA graphs and what lies outside torch.
 
     Parameters
     ----------
     work: a resolved question.
     plan: degrees of parallelism.
+    own: of the engine.
 
     Returns
     -------
@@ -91,19 +81,20 @@ def vllm_terms(work: Workload, plan: Parallelism) -> EngineTerms:
     sequences = work.max_num_seqs or SAMPLED_SEQUENCES
     logits = sequences * model.vocab_size * 4.0 * LOGIT_COPIES
     layers = model.layers / plan.pipeline
-    graphs = 0.2 * GIB + 12 * MIB * layers
-    if work.engine == "sglang":
-        graphs *= 1.3
+    graphs = (0.2 * GIB + 12 * MIB * layers) * own.graph_factor
     return EngineTerms(peak, logits, graphs + NON_TORCH_GIB * GIB)
 
 
-def llama_cpp_terms(work: Workload, sequences: Number, tokens: Number) -> EngineTerms:
+def micro_batch_terms(
+    work: Workload, sequences: Number, tokens: Number, own: MicroBatchWorkingSet
+) -> EngineTerms:
     """Compute buffer of llama.cpp.
 
     Parameters
     ----------
     work: a resolved question.
     sequences, tokens: held by the replica.
+    own: of the engine.
 
     Returns
     -------
@@ -117,12 +108,12 @@ def llama_cpp_terms(work: Workload, sequences: Number, tokens: Number) -> Engine
     score matrix ubatch x tokens x heads x 4 B.
     """
     model = work.model
-    batch = work.max_batched_tokens or LLAMA_CPP_UBATCH
+    batch = work.max_batched_tokens or own.tokens
     hidden = model.hidden_size
     logits = 4.0 * model.vocab_size + (8.0 if model.is_moe else 4.0) * hidden
     middle = 0.0 if model.is_moe else 4.0 * (2.0 * model.intermediate_size + 2.0 * hidden)
     size: Number = batch * max(logits, middle)
-    context = round_up(tokens, 256) * sequences
+    context = round_up(tokens, work.engine_record.memory.kv.page_tokens) * sequences
     if model.kv_lora_rank:
         size = size + MLA_GRAPH_BYTES_PER_TOKEN[work.software] * context
     elif work.attention == "eager":
@@ -130,7 +121,9 @@ def llama_cpp_terms(work: Workload, sequences: Number, tokens: Number) -> Engine
     return EngineTerms(0.0 * size, 0.0, size)
 
 
-def transformers_terms(work: Workload, sequences: Number, prompt: Number) -> EngineTerms:
+def whole_prompt_terms(
+    work: Workload, sequences: Number, prompt: Number, own: WholePromptWorkingSet
+) -> EngineTerms:
     """Prefill peak of Transformers without chunking.
 
     Notes
@@ -140,7 +133,7 @@ def transformers_terms(work: Workload, sequences: Number, prompt: Number) -> Eng
     (6 B per token and vocabulary entry). Eager attention adds one layer's scores.
     """
     model = work.model
-    wide = 2.0 if work.compute_type in ("fp32", "tf32") else 1.0
+    wide = 2.0 if work.format.compute.wide else 1.0
     width = mlp_width(model)
     slope = 6.0 * wide * (model.hidden_size + width)
     activations: Number = sequences * prompt * slope
@@ -151,12 +144,12 @@ def transformers_terms(work: Workload, sequences: Number, prompt: Number) -> Eng
         logits: Number = sequences * prompt * model.vocab_size * 6.0
     else:
         logits = sequences * model.vocab_size * 8.0
-    return EngineTerms(activations, logits, TRANSFORMERS_WORKSPACE_GIB * GIB)
+    return EngineTerms(activations, logits, own.workspace_gib * GIB)
 
 
-def engine_scope(engine: str) -> int:
+def engine_scope(engine: Engine) -> int:
     """Whether the allocator of the framework reports the engine's own buffers."""
-    return RESERVED if engine in ("vllm", "sglang", "tensorrt-llm", "llama.cpp") else ALLOCATED
+    return RESERVED if engine.memory.own_pool else ALLOCATED
 
 
 def greater_than_one(tokens: Number) -> Number:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from app.core.workload import Workload
+from collections.abc import Mapping
 
-Pair = tuple[float, float]
+from app.core.engines.record import Pair
+from app.core.workload import Workload
 
 _INFERENCE: dict[str, dict[str, Pair]] = {
     "exact": {"weights": (0.009, 0.013), "kv": (0.0, 0.005)},
     "quantized": {"weights": (0.036, 0.052), "kv": (0.0, 0.005)},
     "gguf": {"weights": (0.05, 0.06), "kv": (0.0, 0.005)},
-}
-_ENGINES: dict[str, dict[str, Pair]] = {
-    "vllm": {"activations": (0.65, 2.0), "engine": (0.5, 1.0)},
-    "llama.cpp": {"activations": (0.05, 0.1), "engine": (0.05, 0.2)},
-    "transformers": {"activations": (0.22, 0.3), "engine": (0.5, 1.3)},
 }
 
 
@@ -25,15 +21,8 @@ def spread(work: Workload) -> dict[str, Pair]:
         key = "gguf"
     elif work.format.quantized and not work.weights_gib:
         key = "quantized"
-    engine = work.engine if work.engine in _ENGINES else "transformers"
-    if work.engine in ("sglang", "tensorrt-llm"):
-        engine = "vllm"
-    return _TABLES[key, engine]
+    return {**_INFERENCE[key], **work.engine_record.memory.spread}
 
-
-_TABLES: dict[tuple[str, str], dict[str, Pair]] = {
-    (key, engine): {**_INFERENCE[key], **_ENGINES[engine]} for key in _INFERENCE for engine in _ENGINES
-}
 
 _TRAINING: dict[str, dict[str, Pair]] = {
     "full": {
@@ -57,20 +46,14 @@ _TRAINING: dict[str, dict[str, Pair]] = {
         "logits": (0.3, 0.3),
         "fragmentation": (0.02, 0.05 * 2**30),
     },
-    "tensorflow": {
-        "states": (0.1, 0.1),
-        "frozen": (0.1, 0.1),
-        "activations": (0.2, 0.25),
-        "logits": (0.2, 0.3),
-        "fragmentation": (0.0, 0.0),
-    },
 }
 
 
-def training_spread(work: Workload) -> dict[str, Pair]:
+def training_spread(work: Workload) -> Mapping[str, Pair]:
     """Distances by term of training; `fragmentation` holds its share of transients and its fixed bytes."""
-    if work.engine == "tensorflow":
-        return _TRAINING["tensorflow"]
+    graph = work.engine_record.memory.graph
+    if graph is not None:
+        return graph.spread
     if work.task != "training":
         return _TRAINING["adapter"]
     return _TRAINING["encoder" if work.model.family == "encoder" else "full"]

@@ -36,9 +36,6 @@ SMALL_STEP_SHARE = Constant(
 PyTorch 1.x, which steps tensor by tensor. Pure 16-bit training came with PyTorch 2 and its foreach."""
 GATHERED_LAYERS = Constant(2.0, "gathered_layers", "", "layers that sharded training holds whole at one time")
 BUCKET_ELEMENTS = Constant(5e8, "bucket_elements", "", "largest bucket of gradients, elements")
-TENSORFLOW_BYTES = {"old": 26.0, "usual": 28.0, "new": 26.0}
-"""Bytes per parameter with Adam in TensorFlow: clipped gradients and update tensors are in flight."""
-
 
 QLORA_COPIES = 1.0
 """Without checkpointing the 4-bit kernels keep widened inputs: QLoRA saves 1.8 GB less than its weights."""
@@ -144,8 +141,9 @@ def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
     weight = state.weights
     gradient = state.gradients
     optimizer = state.optimizer
-    if work.engine == "tensorflow":
-        total = TENSORFLOW_BYTES[work.software] if work.optimizer == "adamw" else 16.0
+    graph = work.engine_record.memory.graph
+    if graph is not None:
+        total = graph.adam_bytes.of(work.software) if work.optimizer == "adamw" else graph.other_bytes
         optimizer = operand(work, max(optimizer, total - weight - gradient), "optimizer_bytes")
     shard = plan.data
     found = [
@@ -157,7 +155,7 @@ def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
              "exact", "memory.optimizer", *near["states"]),
     ]  # fmt: skip
     copied = 0.0
-    if state.autocast_copy and work.engine != "tensorflow":
+    if state.autocast_copy and graph is None:
         linear = named(max(0.0, model.parameters - model.embedding_parameters), "linear_parameters")
         copied = state.autocast_copy * linear * held / model.parameters
     if stage == 3:
@@ -165,7 +163,7 @@ def _full(work: Workload, plan: Parallelism) -> tuple[list[Term], float, float]:
         ends = model.embedding_parameters / plan.tensor
         copied = named(2.0 * (GATHERED_LAYERS * layer + min(ends, held)), "gathered_bytes")
     workspace = held * state.workspace / (shard if stage else 1)
-    if work.engine == "tensorflow":
+    if graph is not None:
         workspace = 0.0
     elif work.compile or (work.software == "old" and work.recipe != "pure"):
         workspace *= SMALL_STEP_SHARE
@@ -183,9 +181,9 @@ def _adapters(work: Workload, plan: Parallelism) -> tuple[list[Term], float, flo
     frozen = weights.per_gpu_bytes(work, plan) / (plan.data if stage == 3 else 1)
     each = ADAPTER_BYTES if work.recipe != "pure" else PURE_ADAPTER_BYTES
     widened = 0.0
-    if work.compute_type in ("fp32", "tf32") and work.recipe == "mixed":
+    if work.format.compute.wide and work.recipe == "mixed":
         widened = 2.0 * (model.parameters - model.embedding_parameters) / (plan.tensor * plan.pipeline)
-    if work.format.quantized and not work.format.compute_type == "fp8":
+    if work.format.quantized and work.format.compute.group != "fp8":
         largest = counted(largest_matrix, model, name="largest_matrix")
         widened = 2.0 * largest / plan.tensor + QLORA_WORKSPACE_BYTES
     if stage == 3:
@@ -221,7 +219,7 @@ def _transient(work: Workload, plan: Parallelism) -> _Peak:
     model = work.model
     batch = kv.as_number(work.batch_size)
     length = kv.as_number(work.sequence_length if work.sequence_length is not None else 1.0)
-    wide = work.compute_type in ("fp32", "tf32") or work.recipe == "fp32"
+    wide = work.format.compute.wide or work.recipe == "fp32"
     layer = layer_bytes(model, wide, work.attention, work.compile, work.engine, work.software)
     own_layers = model.layers or model.encoder_layers
     tokens: Number = named(batch * length, "tokens")

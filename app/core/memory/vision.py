@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from app.core import engines
 from app.core.memory import kv, overhead, weights
 from app.core.memory.adapters import adapter_parameters
 from app.core.memory.spread import vision_spread
@@ -19,7 +20,7 @@ from app.core.memory.vision_names import (
     patch_of,
 )
 from app.core.model.architecture import ModelArchitecture
-from app.core.tracing import Constant, constants, counted, named, operand, operands
+from app.core.tracing import Constant, counted, named, operand, operands
 from app.core.units import GIB, Number
 from app.core.workload import Parallelism, Workload
 
@@ -30,11 +31,6 @@ FORWARD_SHARE = Constant(
 )
 """Inference frees each layer: the largest pair of neighbouring tensors is alive."""
 CHECKPOINT_SHARE = Constant(0.3, "checkpoint_share", "", "share of the activations that checkpointing keeps")
-TENSORFLOW_FACTOR = constants(
-    {"old": 1.4, "usual": 1.1, "new": 1.0}, "tensorflow_factor", "", "what TensorFlow keeps over PyTorch"
-)
-
-
 ONE_POSITION_NETWORK = Constant(
     0.75, "position_share", "", "one network of relative positions for the batch, counted with each image"
 )
@@ -110,7 +106,7 @@ def image_bytes(work: Workload) -> float:
 
 
 def _wide(work: Workload) -> bool:
-    return work.compute_type in ("fp32", "tf32") or (work.trains and work.recipe == "fp32")
+    return work.format.compute.wide or (work.trains and work.recipe == "fp32")
 
 
 @lru_cache(maxsize=8192)
@@ -141,8 +137,9 @@ def _image_bytes(
         size = size * NORM_FACTOR.get(model.normalization, 1.0)
     if wide:
         size = size * WIDE_FACTOR
-    if engine == "tensorflow":
-        size = size * TENSORFLOW_FACTOR[software]
+    graph = engines.engine(engine).memory.graph
+    if graph is not None:
+        size = size * Constant(graph.image_factor.of(software), "tensorflow_factor")
     return found.elements * size * scale
 
 

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from app.core.formats import FORMATS
+from app.core import engines
+from app.core.formats import Format, format_of, is_format
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import (
     attention_count,
@@ -18,8 +19,6 @@ from app.core.tracing import named
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
 
-EXPERT_ONLY_FORMATS = ("mxfp4", "nvfp4")
-"""In a mixture of experts these checkpoints quantize the routed experts and leave the rest at 16 bit."""
 PADDED_EXPERT_MULTIPLE = 256
 """vLLM's and TensorRT-LLM's MXFP4 kernels pad the expert width (2,880 -> 3,072)."""
 REPLICATED_SHARE = 0.010
@@ -27,14 +26,9 @@ REPLICATED_SHARE = 0.010
 GGUF_SHARED_BITS = 6.3
 """A GGUF mixture of experts keeps attention, shared experts and dense layers at Q5_K to Q8_0 whatever its
 label says; the routed experts take the rest of the file."""
-BUFFER_ENGINES = ("vllm", "sglang")
 LOAD_BUFFERS_GIB = 0.06
 """vLLM and SGLang report the peak of loading; quantized layers are repacked on the way: -0.04..0.25 GiB."""
-OWN_HEAD_FORMATS = ("fp8", "awq")
-"""Their checkpoints carry a tied head as a tensor of its own, and Transformers keeps both."""
 TOWER_WORDS = ("vision", "audio", "visual", "tower", "projector", "image")
-WIDE_LATENT_FORMATS = ("int4",)
-"""Weight-only quantizers that leave the projections of latent attention at 16 bit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +87,11 @@ def model_bytes(
     ----------
     [1] 107 measured checkpoints and load logs, reference/memory_inference_findings.md §B, 2026-11-30.
     """
-    fmt = FORMATS[precision]
+    fmt = format_of(precision)
+    quirks = engines.engine(engine).memory.weights
     if model.components and model.family == "diffusion":
-        return WeightBytes(_component_bytes(model, precision), 0.0, 0.0, 0.0, 0.0)
-    wide = 4.0 if fmt.compute_type in ("fp32", "tf32") else 2.0
+        return WeightBytes(_component_bytes(model, fmt), 0.0, 0.0, 0.0, 0.0)
+    wide = fmt.compute.activation_bytes
     rest_bytes = wide if fmt.quantized and not fmt.gguf else fmt.bytes
     tower, tower_bytes = _towers(model, wide if fmt.gguf else rest_bytes)
     expert_parameters = float(expert_parameter_count(model))
@@ -107,13 +102,13 @@ def model_bytes(
     down = min(float(latent_down_projection_count(model)), model.parameters)
     linear = max(0.0, model.parameters - both - tower - expert_parameters - down)
     linear_bytes = down_bytes = expert_bytes = fmt.bytes
-    if model.is_moe and precision in EXPERT_ONLY_FORMATS:
+    if model.is_moe and fmt.experts_only:
         linear_bytes = down_bytes = wide
         width = model.expert_intermediate_size
-        if precision == "mxfp4" and engine in ("vllm", "tensorrt-llm", "sglang") and width:
+        if fmt.pads_experts and quirks.pads_experts and width:
             expert_bytes *= math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE / width
     layers = linear * linear_bytes
-    if model.kv_lora_rank and precision in WIDE_LATENT_FORMATS:
+    if model.kv_lora_rank and fmt.wide_latent:
         attention = model.layers * attention_count(model, 1)
         layers += max(0.0, min(linear, attention - down)) * (wide - linear_bytes)
         down_bytes = wide
@@ -128,9 +123,9 @@ def model_bytes(
         sizes = sizes.scaled(checkpoint_gib * GIB / sizes.total)
     if fmt.gguf and expert_parameters and sizes.total < GGUF_SHARED_BITS / 8.0 * model.parameters:
         sizes = _shared_at_more_bits(sizes, model.parameters - expert_parameters)
-    if engine == "llama.cpp" and head_parameters:
+    if quirks.table_on_host and head_parameters:
         sizes = replace(sizes, embedding=0.0)
-    if engine == "transformers" and precision in OWN_HEAD_FORMATS and not (head_parameters or checkpoint_gib):
+    if quirks.keeps_own_head and fmt.own_head and not (head_parameters or checkpoint_gib):
         sizes = replace(sizes, head=table * wide)
     return sizes
 
@@ -140,8 +135,8 @@ def _towers(model: ModelArchitecture, usual_bytes: float) -> tuple[float, float]
     count = size = 0.0
     for part in model.components:
         named = any(word in part.name.lower() for word in TOWER_WORDS)
-        if part.precision in FORMATS:
-            each = FORMATS[part.precision].bytes
+        if is_format(part.precision):
+            each = format_of(part.precision).bytes
         elif named:
             each = usual_bytes
         else:
@@ -163,18 +158,18 @@ def _shared_at_more_bits(sizes: WeightBytes, shared_parameters: float) -> Weight
     return replace(sizes.scaled(wanted / shared), experts=sizes.total - wanted)
 
 
-def _component_bytes(model: ModelArchitecture, precision: str) -> float:
+def _component_bytes(model: ModelArchitecture, asked: Format) -> float:
     """Composite models: the backbone takes the asked format, the rest its own or 16 bit."""
     biggest = max(model.components, key=lambda c: c.parameters)
     backbone = next((c for c in model.components if c.name == "backbone"), biggest)
     total = 0.0
     for c in model.components:
-        if c.precision in FORMATS:
-            size = FORMATS[c.precision].bytes
+        if is_format(c.precision):
+            size = format_of(c.precision).bytes
         elif c is backbone:
-            size = FORMATS[precision].bytes
+            size = asked.bytes
         else:
-            size = max(2.0, FORMATS[precision].bytes if not FORMATS[precision].quantized else 2.0)
+            size = max(2.0, asked.bytes if not asked.quantized else 2.0)
         total += c.parameters * size
     return total
 
@@ -232,6 +227,7 @@ def per_gpu_bytes(work: Workload, plan: Parallelism) -> float:
     total = experts + layers + ends
     if tensor > 1:
         total *= 1.0 + REPLICATED_SHARE
-    if work.engine in BUFFER_ENGINES and work.format.quantized and not (work.trains or work.weights_gib):
+    repacks = work.engine_record.memory.weights.load_buffers and work.format.quantized
+    if repacks and not (work.trains or work.weights_gib):
         total += LOAD_BUFFERS_GIB * GIB / tensor
     return total

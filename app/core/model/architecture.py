@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from app.core import formats
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import FieldReader, limits_of
-from app.core.formats import FORMATS
 from app.core.model import size_patterns
 from app.core.model.parameter_count import active_parameter_count, embedding_count, parameter_count
 
@@ -236,8 +236,8 @@ def _components(reader: FieldReader, found: dict[str, Any]) -> None:
         inner.refuse_unknown(("name", "parameters", "precision"))
         inner.text("name", part)
         inner.text("precision", part)
-        if part["precision"] and part["precision"] not in FORMATS:
-            inner.fault("precision", "unknown_value", value=part["precision"][:60], allowed=tuple(FORMATS))
+        if part["precision"] and not formats.is_format(part["precision"]):
+            inner.fault("precision", "unknown_value", value=part["precision"][:60], allowed=formats.names())
         inner.real("parameters", part, 1, 1e13)
         if "parameters" not in part:
             inner.fault("parameters", "required")

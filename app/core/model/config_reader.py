@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from app.core import formats
 from app.core.faults import InputFault
-from app.core.formats import FORMATS
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.model.readers.bounded import POINTER, Config, check_bounds, in_words_of_file
 from app.core.model.readers.decoders import DECODERS, llama_like
@@ -36,16 +36,6 @@ NESTED_DEFAULTS: dict[str, dict[str, int]] = {
     },
 }
 """What multimodal files leave to the defaults of their language model's class."""
-_QUANTIZATIONS = {
-    "awq": "awq",
-    "gptq": "gptq",
-    "fp8": "fp8",
-    "fbgemm_fp8": "fp8",
-    "mxfp4": "mxfp4",
-    "modelopt": "nvfp4",
-    "bitsandbytes": "nf4",
-    "compressed-tensors": "",
-}
 
 
 def read_config(
@@ -208,7 +198,7 @@ def _native_precision(config: Config) -> str:
     if quantization is None:
         return ""
     method = quantization.text("quant_method").lower()
-    native = _QUANTIZATIONS.get(method, method if method in FORMATS else "")
+    native = formats.of_checkpoint(method)
     if method == "bitsandbytes" and quantization.values.get("load_in_8bit") is True:
         native = "int8"
     if method == "gptq" and quantization.values.get("bits") == 8:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.core import engines
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable
@@ -16,7 +17,6 @@ from app.core.model.architecture import ModelArchitecture
 from app.core.speed.anchors import Evidence
 from app.core.speed.rows import Observed, group_of, observe
 from app.core.speed.splits import Held, held_out, is_fitted
-from app.core.workload import ENGINES
 
 WITHIN = 1.5
 LEAST_CARDS = 5
@@ -165,7 +165,7 @@ def speed_accuracy(
         return errors_of([h.log_error for h in chosen], [h.inside for h in chosen]) if chosen else None
 
     def mainstream(h: Held) -> bool:
-        return found.labels["engine"][by_id[h.row_id]] in ENGINES
+        return engines.is_engine(found.labels["engine"][by_id[h.row_id]])
 
     bases: dict[str, Callable[[Held], bool]] = {
         "published_same_source": lambda h: h.split == "row" and h.basis == "measured" and h.same_source,

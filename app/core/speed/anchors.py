@@ -22,7 +22,6 @@ from app.core.speed.rows import (
     features,
     group_of,
     observe,
-    precision_group,
     series_of,
 )
 from app.core.speed.terms import Shape
@@ -148,7 +147,7 @@ class Evidence:
         """The question as one point, without a card and for one card."""
         model = work.model
         labels = {
-            "precision": precision_group(work.precision),
+            "precision": work.format.speed_group,
             "engine": work.engine,
             "model": model.id,
             "series": series_of(model),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.core.formats import COMPUTE_GROUPS
 from app.core.gpu_table import CARD_CLASSES, Floats
 
 
@@ -36,6 +37,13 @@ def by_class(default: float, **values: float) -> Floats:
     return np.array([values.get(name, default) for name in CARD_CLASSES], dtype=np.float64)
 
 
+def by_compute(**values: float) -> Mapping[str, float]:
+    """A table over COMPUTE_GROUPS, which names all of them: a missing one fails here."""
+    if set(values) != set(COMPUTE_GROUPS):
+        raise ValueError(f"types of products: {sorted(set(values) ^ set(COMPUTE_GROUPS))}")
+    return values
+
+
 # Vision: bytes that one activation element costs in a training step (AMP) and in a forward pass (16 bit).
 # 88 is 1.0 img/s per GB/s of ResNet-50 with its 11.1 M elements (PyTorch, NCHW); 54 is 1.65 (NHWC,
 # fused, XLA).
@@ -46,12 +54,12 @@ FORWARD_BYTES_PER_ELEMENT: Mapping[str, float] = {"new": 20.0, "usual": 28.5, "o
 FORWARD_COMPILED_BYTES = 13.0
 """The same of a compiled graph, whose kernels are fused and whose layout the compiler chooses: timm's ResNet,
 ResNeXt, Swin, MobileNet and ConvNeXt on an RTX 4090 lie within 20 % of it."""
-TRAIN_TRAFFIC: Mapping[str, float] = {"fp32": 1.85, "tf32": 1.85, "fp8": 0.75}
-FORWARD_TRAFFIC: Mapping[str, float] = {"fp32": 1.85, "tf32": 1.85, "int8": 0.35, "fp8": 0.75, "fp4": 0.6}
+TRAIN_TRAFFIC = by_compute(fp32=1.85, tf32=1.85, half=1.0, fp8=0.75, int8=1.0, fp4=1.0)
+FORWARD_TRAFFIC = by_compute(fp32=1.85, tf32=1.85, half=1.0, fp8=0.75, int8=0.35, fp4=0.6)
 """Traffic of other number formats over that of 16 bit. fp32 and tf32 are the same bytes: one figure, read
 from the classifiers of both in the fitted half."""
-VISION_COMPUTE_SHARE: Mapping[str, float] = {"fp32": 0.85, "tf32": 0.57, "half": 0.75, "int8": 0.45}
-VISION_HEAD_TRAFFIC: Mapping[str, float] = {"half": 2.0, "fp32": 1.1, "tf32": 1.1}
+VISION_COMPUTE_SHARE = by_compute(fp32=0.85, tf32=0.57, half=0.75, fp8=0.75, int8=0.45, fp4=0.75)
+VISION_HEAD_TRAFFIC = by_compute(fp32=1.1, tf32=1.1, half=2.0, fp8=2.0, int8=2.0, fp4=2.0)
 """Detection and segmentation heads: post-processing and targets gain nothing from half precision."""
 WINOGRAD = 1.35
 WINOGRAD_BACKBONES = ("vgg", "unet")
@@ -142,8 +150,10 @@ LAUNCH_ORDER = 1.5
 """Launch time and work overlap in part: (launch^p + work^p)^(1/p)."""
 
 # Encoders: achieved share of peak = base x (peak / 312)^a x (bandwidth / 2039)^b, A100-80 being 1.
-ENCODER_TRAIN_SHARE: Mapping[str, float] = {"fp32": 0.72, "tf32": 0.28, "half": 0.30}
-ENCODER_FORWARD_SHARE: Mapping[str, float] = {"fp32": 0.92, "tf32": 0.33, "half": 0.265}
+ENCODER_TRAIN_SHARE = by_compute(fp32=0.72, tf32=0.28, half=0.30, fp8=0.30, int8=0.30, fp4=0.30)
+ENCODER_FORWARD_SHARE = by_compute(fp32=0.92, tf32=0.33, half=0.265, fp8=0.265, int8=0.265, fp4=0.265)
+ENCODER_REFERENCE_TFLOPS = by_compute(fp32=19.5, tf32=156.0, half=312.0, fp8=312.0, int8=312.0, fp4=312.0)
+"""Peak of the A100 of which the shares are."""
 ENCODER_PEAK_EXPONENT = -0.5
 ENCODER_BANDWIDTH_EXPONENT = 0.6
 MATRIX_CLASS = by_class(1.0, cdna=0.70)
@@ -206,8 +216,6 @@ QLORA_SHARE = 0.80
 SOFTWARE_SHARE: Mapping[str, float] = {"new": 1.15, "usual": 1.0, "old": 0.70}
 ADAPTER_LAYER_S = 0.003
 """Seconds per layer and step of fine-tuning scripts with adapters, added to the work."""
-DEQUANTIZE_BYTES: Mapping[str, float] = {"gptq": 60.0, "awq": 60.0, "nf4": 14.0, "int4": 14.0, "int8": 8.0}
-"""Traffic per parameter of widening quantized weights in all passes of one step."""
 DECODER_LAUNCH_TRAIN_S = 0.0009
 """Seconds per layer and step below which launches bind."""
 
@@ -239,27 +247,10 @@ HOPPER_WATTS_PER_TFLOPS = 0.708
 HOPPER_STARVED_EXPONENT = 0.7
 HOPPER_FED_EXPONENT = 0.18
 """Of the H100 SXM (700 W, 989 TFLOPS); cards with less power for their rate hold lower clocks."""
-ENGINE_LAYER_S: Mapping[str, float] = {
-    "vllm": 30e-6,
-    "sglang": 28e-6,
-    "tensorrt-llm": 40e-6,
-    "llama.cpp": 90e-6,
-    "transformers": 450e-6,
-    "pytorch": 450e-6,
-    "tensorflow": 450e-6,
-}
-NEW_ENGINE_LAYER_S: Mapping[str, float] = {"llama.cpp": 40e-6}
-"""With graphs of launches, which llama.cpp replays since 2025."""
-OLD_ENGINE_LAYER_S: Mapping[str, float] = {"vllm": 300e-6, "sglang": 300e-6}
-"""Before graphs of launches (vLLM 0.2.7, January 2024): every kernel launched from Python. Llama 2 70B over
-two and four A100 PCIe, 15 and 18 tokens/s (github.com/sh1ng/llm-perf-bench, read 2026-11-30)."""
-ENGINE_LAYER_DEFAULT_S = 70e-6
 MOE_LAYER_SHARE = 2.5
 """Launches of the expert part of a layer over those of a dense layer."""
 LATENT_LAYER_SHARE = 3.0
 """The same for latent attention."""
-NARROW_LAYER_SHARE: Mapping[str, float] = {"vllm": 0.5, "sglang": 0.5}
-"""The same for rounding activations to FP8, FP4 or INT8 before each product."""
 REFERENCE_EXPERT_S = 50e-6
 """One turn of the loop over experts that Transformers runs in each routed layer; the findings of the
 reference data put its mixtures at up to a hundred times the time of a serving engine."""
@@ -272,15 +263,6 @@ TENSOR_WAIT_PCIE_S = 30e-6
 """Waiting of tensor-parallel ranks for each other beside the message, per all-reduce of a decode step."""
 SERVING_RESERVED_GIB: Mapping[str, float] = {"dense": 3.0, "experts": 4.0}
 """Activations, graphs and buffers of a serving engine that are no KV cache; llm-d-planner allows 4.8 to 8."""
-ENGINE_SEQUENCE_S: Mapping[str, float] = {"vllm": 30e-6, "sglang": 25e-6, "tensorrt-llm": 8e-6}
-"""Host work of one sequence in one step: sampling, text, bookkeeping."""
-ENGINE_STEP_S: Mapping[str, float] = {
-    "vllm": 0.0005,
-    "sglang": 0.0005,
-    "tensorrt-llm": 0.0004,
-    "llama.cpp": 0.0005,
-}
-ENGINE_STEP_DEFAULT_S = 0.003
 QUANTIZED_KERNEL_SHARE: Mapping[str, float] = {"weight_only": 0.95, "gguf": 0.95, "native": 1.0}
 """Bandwidth that kernels with dequantization reach, over plain 16-bit ones."""
 PREFILL_SHARE = by_class(
@@ -323,7 +305,7 @@ PREFILL_LLAMA_CPP = by_class(
     rdna=0.35,
 )
 PREFILL_GGUF_SHARE = 0.85
-PREFILL_NARROW_SHARE: Mapping[str, float] = {"fp8": 0.72, "fp4": 0.45, "int8": 0.72}
+PREFILL_NARROW_SHARE = by_compute(fp32=1.0, tf32=1.0, half=1.0, fp8=0.72, int8=0.72, fp4=0.45)
 """Achieved share of the FP8, FP4 or INT8 peak over that of the 16-bit peak."""
 WIDENED_PREFILL_SHARE = 0.8
 """Products with weight-only formats: the weights are widened on the way."""
@@ -333,9 +315,6 @@ PREFILL_WIDTH_EXPONENT = 0.35
 PREFILL_MOST = 0.85
 MOE_PREFILL_SHARE = 0.60
 """Expert products over dense ones of as many FLOPs: small, uneven batches per expert."""
-ATTENTION_COST: Mapping[str, float] = {"llama.cpp": 7.0}
-"""Time of a prompt's attention products over that of other products of as many FLOPs (no fused kernel)."""
-ENGINE_PREFILL: Mapping[str, float] = {"transformers": 0.7, "pytorch": 0.7}
 BATCH_ORDER = 1.5
 """Batched decode: kernels that wait for weights and kernels that compute take turns, time
 (traffic^1.5 + products^1.5)^(2/3). Plain maxima give half of the slope that vLLM pages report from 64
@@ -344,10 +323,6 @@ SERVING_ORDER = 2.0
 """Continuous batching: prompts are read while others write, time (products^2 + traffic^2)^(1/2)."""
 PIPELINE_LOSS = 0.25
 """A pipeline of p stages in continuous batching loses p^0.25 to uneven stages."""
-SERVING_SHARE: Mapping[str, float] = {"tensorrt-llm": 1.20}
-SERVING_SHARE_DEFAULT = 0.85
-"""Engines out of the box under chat traffic, over tuned runs of fixed lengths: ragged lengths, preemption."""
-
 # Diffusion: share of the fp32-accumulate 16-bit peak of the denoiser, compiled.
 DIFFUSION_SHARE = by_class(
     0.28,

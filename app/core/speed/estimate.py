@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from app.core.estimates import Assumption, Basis, Interval, SpeedEstimate
-from app.core.formats import FORMATS
+from app.core.formats import format_of
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
@@ -192,7 +192,7 @@ def speed_grid(
     twin = replace(work, precision=WIDE[1 - WIDE.index(work.precision)])
     other = _grid(twin, plans, table, gpus, benchmarks, rows, pinned)
     vector, matrix = (grid, other) if work.precision == WIDE[0] else (other, grid)
-    lacks = compute_rate(table, FORMATS["tf32"]).fallback[grid.corrections.cards]
+    lacks = compute_rate(table, format_of("tf32")).fallback[grid.corrections.cards]
     clash = ~lacks[:, np.newaxis] & (vector.expected > matrix.expected)
     firm = np.zeros_like(clash)
     for card, plan in zip(*np.nonzero(clash), strict=True):

@@ -29,11 +29,6 @@ SCHEDULES: dict[str, tuple[float, float]] = {
 }
 """Denoising steps and passes per step of distilled models, by id; others take the default and guidance."""
 SPEECH_SHARE = 0.35
-SPEECH_LAYER_S = {"faster-whisper": 450e-6, "transformers": 1.0e-3}
-SPEECH_LAYER_DEFAULT_S = 1.4e-3
-"""Seconds per decoder layer and written token: launches and the bookkeeping of the search, not the card."""
-SPEECH_BEAMS = {"faster-whisper": 5.0}
-"""Beams that a transcriber keeps by default, each reading its own copy of the window; 1 for others."""
 LONGEST_WINDOW = 0.06
 """A batch writes until its longest window is done: tokens x (1 + 0.06 log2 windows)."""
 WINDOW_HOST_S = 0.02
@@ -141,9 +136,9 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
     )
     share = np.minimum(cards.by_class(c.DIFFUSION_SHARE) * size, c.DIFFUSION_MOST)
     share = share * c.DIFFUSION_SOFTWARE[work.software]
-    if work.compute_type in ("fp8", "fp4", "int8"):
+    if work.format.compute.narrow:
         share = np.where(rate.fallback, share, share * c.DIFFUSION_NARROW)
-    if work.compute_type == "fp32":
+    if work.format.compute.group == "fp32":
         share = np.maximum(share, 0.5)
     if work.trains:
         dense = 6.0 if work.task == "training" else 4.0
@@ -202,11 +197,12 @@ def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
         )
         windows = np.multiply(shape.batch, plans.data)
     else:
-        cross = 4.0 * width * AUDIO_POSITIONS * model.layers * SPEECH_BEAMS.get(work.engine, 1.0)
+        own = work.engine_record.speed
+        cross = 4.0 * width * AUDIO_POSITIONS * model.layers * own.speech_beams
         step = (decoder * work.format.bytes + local * cross) / (
             cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
         )
-        layer_s = SPEECH_LAYER_S.get(work.engine, SPEECH_LAYER_DEFAULT_S) / c.SOFTWARE_SHARE[work.software]
+        layer_s = own.speech_layer_s / c.SOFTWARE_SHARE[work.software]
         tokens = c.TOKENS_PER_WINDOW * (1.0 + LONGEST_WINDOW * np.log2(np.maximum(local, 1.0)))
         step_s = tokens * (step + model.layers * layer_s) + local * WINDOW_HOST_S + link
     return Terms(

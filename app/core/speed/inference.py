@@ -10,7 +10,6 @@ from app.core.memory.kv import sequence_bytes
 from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import expert_layers
-from app.core.plan import LAYER_SPLIT_ENGINES
 from app.core.speed import constants as c
 from app.core.speed.hopper import multiprocessor_share, power_share
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
@@ -19,8 +18,6 @@ from app.core.speed.training import attended, attention_width, encoder_share, ma
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import MEMORY_FRACTION, Workload
 
-EAGER_ENGINES = ("transformers", "pytorch")
-"""Engines that launch every kernel from Python unless the model is compiled."""
 MICRO_BATCH_TOKENS = 512.0
 """Tokens that one pipeline stage takes at a time while it reads a prompt."""
 
@@ -121,7 +118,7 @@ def reference_kernels(work: Workload) -> bool:
     Generation by Transformers or plain PyTorch with experts (a loop over them) or with quantized weights
     (widened layer by layer); measured 2 to 100 times slower than a serving engine. Compiled graphs fuse both.
     """
-    loops = work.engine in EAGER_ENGINES and work.model.family == "decoder" and not work.trains
+    loops = work.engine_record.speed.eager and work.model.family == "decoder" and not work.trains
     return loops and not work.compile and bool(work.model.experts or work.format.quantized)
 
 
@@ -163,12 +160,11 @@ def bandwidth_share(work: Workload, cards: GpuTable) -> Floats:
     fmt = work.format
     factor = 1.0
     if fmt.quantized and fmt.bits < 16:
-        form = "gguf" if fmt.gguf else "weight_only" if fmt.weight_only else "native"
-        factor = c.QUANTIZED_KERNEL_SHARE[form]
-    if work.engine == "llama.cpp":
+        factor = c.QUANTIZED_KERNEL_SHARE[fmt.kernel_form]
+    if work.engine_record.speed.ggml:
         return cards.by_class(c.DECODE_BANDWIDTH_SHARE * c.LLAMA_CPP_BANDWIDTH) * factor
-    weights = "widened" if fmt.weight_only else "narrow" if fmt.quantized else "half"
-    return cards.by_class(c.DECODE_BANDWIDTH_SHARE) * factor * multiprocessor_share(cards, weights)
+    shared = multiprocessor_share(cards, fmt.multiprocessor_form)
+    return cards.by_class(c.DECODE_BANDWIDTH_SHARE) * factor * shared
 
 
 def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
@@ -181,26 +177,23 @@ def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
     one by one. Ascend launches take about twelve times as long, of eager engines four times.
     """
     model = work.model
-    dense_s = c.ENGINE_LAYER_S.get(work.engine, c.ENGINE_LAYER_DEFAULT_S)
-    if work.software != "usual":
-        aged = c.NEW_ENGINE_LAYER_S if work.software == "new" else c.OLD_ENGINE_LAYER_S
-        dense_s = aged.get(work.engine, dense_s)
+    own = work.engine_record.speed
+    dense_s = own.layer_s.of(work.software)
     layer_s = model.layers * dense_s
-    if work.engine in c.ENGINE_SEQUENCE_S:
+    if work.engine_record.batches:
         extra = expert_layers(model) * c.MOE_LAYER_SHARE if model.experts else 0.0
         extra += model.layers * c.LATENT_LAYER_SHARE if model.kv_lora_rank else 0.0
-        if work.compute_type in ("fp8", "fp4", "int8"):
-            extra += model.layers * c.NARROW_LAYER_SHARE.get(work.engine, 0.0)
+        if work.format.compute.narrow:
+            extra += model.layers * own.narrow_layer_share
         layer_s += extra * dense_s
     elif reference_kernels(work) and model.experts and work.software != "new":
         # A loop over all experts, chosen or not.
         layer_s += expert_layers(model) * model.experts * c.REFERENCE_EXPERT_S
     factor = cards.by_class(c.LAUNCH_FACTOR)
-    step_s = c.ENGINE_STEP_S.get(work.engine, c.ENGINE_STEP_DEFAULT_S)
-    if work.engine in EAGER_ENGINES:
+    if own.eager:
         graph = c.GRAPH_LAUNCH if work.compile else 1.0
-        return (np.minimum(factor, c.EAGER_LAUNCH_FACTOR_MOST) * layer_s + step_s) * graph
-    return factor * layer_s + step_s
+        return (np.minimum(factor, c.EAGER_LAUNCH_FACTOR_MOST) * layer_s + own.step_s) * graph
+    return factor * layer_s + own.step_s
 
 
 def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expert: Floats) -> Floats:
@@ -225,18 +218,17 @@ def tensor_wait_s(cards: GpuTable, members: Number) -> Floats:
 
 def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     """Share of peak while a prompt is read."""
-    if work.engine == "llama.cpp":
+    own = work.engine_record.speed
+    if own.ggml:
         share = cards.by_class(c.PREFILL_LLAMA_CPP) * (c.MOE_PREFILL_SHARE if work.model.experts else 1.0)
         return share * (c.PREFILL_GGUF_SHARE if work.format.quantized and work.format.bits < 16 else 1.0)
     width = (max(work.model.hidden_size, 256) / c.PREFILL_WIDTH) ** c.PREFILL_WIDTH_EXPONENT
-    share = (
-        cards.by_class(c.PREFILL_SHARE) * c.ENGINE_PREFILL.get(work.engine, 1.0) * width * power_share(cards)
-    )
+    share = cards.by_class(c.PREFILL_SHARE) * own.prefill * width * power_share(cards)
     if work.model.experts:
         share = share * c.MOE_PREFILL_SHARE
     if work.format.weight_only:
         share = share * c.WIDENED_PREFILL_SHARE
-    narrow = c.PREFILL_NARROW_SHARE.get(work.compute_type, 1.0)
+    narrow = c.PREFILL_NARROW_SHARE[work.format.compute.group]
     share = np.where(rate.fallback, share, share * narrow)
     share = share * min(1.0, c.SOFTWARE_SHARE[work.software])
     return np.asarray(np.minimum(share, c.PREFILL_MOST), dtype=np.float64)
@@ -263,7 +255,8 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         # Nobody said how many sequences: every replica is full.
         total = total * plans.data
     # Engines with continuous batching keep every stage busy with its own share of the sequences.
-    stages = np.ones_like(plans.pipeline) if work.engine in LAYER_SPLIT_ENGINES else plans.pipeline
+    engine = work.engine_record
+    stages = plans.pipeline if engine.plans.stages_overlap else np.ones_like(plans.pipeline)
     # Under a standing load replicas and stages hold a mean number; a batch ends with its fullest replica.
     replica = np.maximum(total / plans.data, 1.0) if saturated else np.ceil(total / plans.data)
     together = np.maximum(replica / stages, 1.0) if saturated else np.ceil(replica / stages)
@@ -283,7 +276,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     flops_token = 2.0 * matmul_parameters(model)
     decode_flops = flops_token + 4.0 * width * attended(model, context)
     token_s = decode_flops / (plans.tensor * rate.tflops * TERA * share)
-    engine_s, sequence_s = engine_step_s(work, cards), c.ENGINE_SEQUENCE_S.get(work.engine, 0.0)
+    engine_s, sequence_s = engine_step_s(work, cards), engine.speed.sequence_s
     wait_s = np.where(plans.tensor > 1.0, tensor_wait_s(cards, plans.tensor), 0.0)
 
     def reduce_s(tokens: Number) -> Floats:
@@ -324,7 +317,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     # Prompts of all sequences of a replica.
     prompt_tokens = replica * shape.prompt
     # New llama.cpp has fused attention too.
-    attention = c.ATTENTION_COST.get(work.engine, 1.0) if work.software != "new" else 1.0
+    attention = engine.speed.attention_cost if work.software != "new" else 1.0
     prompt_flops = flops_token + 2.0 * width * attended(model, shape.prompt)
     prompt_work = flops_token + 2.0 * width * attended(model, shape.prompt) * attention
     split = plans.tensor * plans.pipeline
@@ -339,7 +332,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         # Continuous batching reads prompts while other sequences write: products and traffic overlap.
         products = read_s + output * together * token_s
         busy_s = power_sum(products, output * memory_s, c.SERVING_ORDER)
-        idle = stages**c.PIPELINE_LOSS / c.SERVING_SHARE.get(work.engine, c.SERVING_SHARE_DEFAULT)
+        idle = stages**c.PIPELINE_LOSS / engine.speed.serving_share
         whole_s = (busy_s + output * (engine_s + link_s) + prompt_link_s) * idle
     prefill = total * shape.prompt / prefill_s
     decode = total / step_s
@@ -392,7 +385,7 @@ def encoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         model, shape.sequence
     )
     flops = flops_token * shape.sequence
-    share = encoder_share(work, cards, rate, dict(c.ENCODER_FORWARD_SHARE)) * c.SOFTWARE_SHARE[work.software]
+    share = encoder_share(work, cards, rate, c.ENCODER_FORWARD_SHARE) * c.SOFTWARE_SHARE[work.software]
     share = share * (c.ENCODER_GRAPH if work.compile else 1.0)
     local = np.ceil(np.divide(shape.batch, plans.data))
     compute_s = local * flops / (rate.tflops * TERA * share)
@@ -402,7 +395,8 @@ def encoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     written_s = np.zeros_like(compute_s)
     if model.family == "encoder-decoder" and np.any(shape.output):
         step = read_bytes(work, local) / (cards.bandwidth_gb_s * GB * bandwidth_share(work, cards))
-        written_s = np.multiply(shape.output, step + model.layers * c.ENGINE_LAYER_S.get(work.engine, 450e-6))
+        launched_s = model.layers * work.engine_record.speed.layer_s.usual
+        written_s = np.multiply(shape.output, step + launched_s)
         written_s = written_s + np.zeros_like(compute_s)
     return Terms(
         kind="encoder_inference",

@@ -15,7 +15,6 @@ from app.core.speed.rows import (
     features,
     local_batch,
     model_of_row,
-    precision_group,
     question_of,
 )
 from app.core.speed.terms import Plans, Shape
@@ -172,6 +171,6 @@ def _same(own: OwnRow, work: Workload) -> bool:
     return (
         other.model.id == work.model.id
         and other.task == work.task
-        and precision_group(other.precision) == precision_group(work.precision)
+        and other.format.speed_group == work.format.speed_group
         and other.engine == work.engine
     )

@@ -44,7 +44,7 @@ def predict(
     peak = rate or compute_rate(cards, work.format)
     size = shape or Shape.of(work)
     terms = _predict(work, plans, cards, size, peak)
-    if work.compute_type != "tf32":
+    if work.format.compute.group != "tf32":
         return terms
     vector = replace(work, precision="fp32")
     plain = _predict(vector, plans, cards, size, compute_rate(cards, vector.format))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from app.core.engines import engine
+from app.core.engines.record import EngineSpeed
+from app.core.formats import Format, format_of
 from app.core.gpu_table import CARD_CLASSES, GpuTable
 from app.core.speed import constants as c
 from app.core.speed.rows import Observed, group_of
@@ -64,6 +67,10 @@ class Reading:
     def value(self) -> float:
         """The constant as it stands."""
         name, _, key = self.constant.partition(".")
+        if name in _OF_ENGINES:
+            return _OF_ENGINES[name](engine(key).speed)
+        if name in _OF_FORMATS:
+            return _OF_FORMATS[name](format_of(key))
         found = getattr(c, name)
         if isinstance(found, np.ndarray):
             return float(found[CARD_CLASSES.index(key)])
@@ -83,6 +90,18 @@ class Reading:
         )
 
 
+_OF_ENGINES: Mapping[str, Callable[[EngineSpeed], float]] = {
+    "ENGINE_LAYER_S": lambda speed: speed.layer_s.usual,
+    "NEW_ENGINE_LAYER_S": lambda speed: speed.layer_s.new,
+    "OLD_ENGINE_LAYER_S": lambda speed: speed.layer_s.old,
+    "ENGINE_SEQUENCE_S": lambda speed: speed.sequence_s,
+    "NARROW_LAYER_SHARE": lambda speed: speed.narrow_layer_share,
+    "SERVING_SHARE": lambda speed: speed.serving_share,
+    "ATTENTION_COST": lambda speed: speed.attention_cost,
+}
+"""Constants that stand in the records of engines; the key is the engine's name."""
+_OF_FORMATS: Mapping[str, Callable[[Format], float]] = {"DEQUANTIZE_BYTES": lambda fmt: fmt.dequantize_bytes}
+"""The same of number formats."""
 _TUNED = ("tensorrt-llm", "vendor")
 _SERVERS = ("vllm", "sglang")
 _OLLAMA = ("llama-3.2-3b", "gpt-oss-20b")
@@ -107,7 +126,7 @@ READINGS: tuple[Reading, ...] = (
         models=("llama-3.3-70b",),
     ),
     Reading("SERVING_SHARE.tensorrt-llm", "serving", FITTED, engines=("tensorrt-llm",)),
-    Reading("SERVING_SHARE_DEFAULT", "serving", PUBLISHED, SERVING_PAGES, engines=_SERVERS),
+    Reading("SERVING_SHARE.vllm", "serving", PUBLISHED, SERVING_PAGES, engines=_SERVERS),
     Reading("SERVING_RESERVED_GIB.dense", "serving", PUBLISHED, SERVING_PAGES, engines=_SERVERS),
     Reading("ENGINE_SEQUENCE_S.vllm", "decode", PUBLISHED, SERVING_PAGES, engines=("vllm",)),
     Reading("ENGINE_SEQUENCE_S.sglang", "decode", PUBLISHED, SERVING_PAGES, engines=("sglang",)),

@@ -9,7 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.core import engines
+from app.core.engines import label_of
+from app.core.engines.published import BY_LABEL
 from app.core.faults import InputFault
+from app.core.formats import format_of, is_format
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
@@ -26,7 +30,7 @@ from app.core.speed.scenarios import (
 )
 from app.core.speed.terms import Plans, Shape
 from app.core.units import Number
-from app.core.workload import ENGINES, TOKEN_FAMILIES, Parallelism, Workload, resolve
+from app.core.workload import TOKEN_FAMILIES, Parallelism, Workload, resolve
 
 UNIT_OF_FAMILY = {
     "vision": "images_per_s",
@@ -34,7 +38,6 @@ UNIT_OF_FAMILY = {
     "diffusion": "images_per_s",
     "speech": "realtime_factor",
 }
-HALF = ("fp16", "bf16")
 MAX_CARDS = 8
 MAX_CARDS_TRAINING = 1024
 DECODED_TOKENS = 128.0
@@ -54,61 +57,19 @@ FULL_FINETUNE = ("full finetune", " sft")
 OWN_SOURCE = "own"
 """Source family of the team's own measurements."""
 
-GRAPH_ENGINES = ("vendor", "paddle-trt")
-"""Engines of published rows that run compiled graphs."""
 COMPILED_NOTE = ", compile"
 """Words of a note by which an adapter recipe or the inference of an image model runs compiled."""
 CHANNELS_LAST_NOTE = "NHWC, inference"
 """Start of a note by which images are inferred channels-last: new software."""
-OLD_ENGINES = ("web-ui",)
-"""Engines of published rows whose software is known to be old and unfused."""
-GRAPHS_SINCE = "2025"
-"""llama.cpp of this year and later replays graphs of launches and has fused attention: new software."""
-FUSED_ENGINES = ("paddle", "mxnet")
-"""Engines of published rows with fused, channels-last kernels: new software."""
 FUSED_RECIPES = "/Classification/ConvNets/"
 """Part of the address of recipes that train in half precision channels-last, in TensorFlow with XLA."""
 
-_ENGINE_WORDS = (
-    ("llama.cpp", "llama.cpp"),
-    ("lm studio", "llama.cpp"),
-    ("mlc-llm", "mlc-llm"),
-    ("exllama", "exllamav2"),
-    ("tensorrt-llm", "tensorrt-llm"),
-    ("tensorrt", "vendor"),
-    ("vendor", "vendor"),
-    ("vllm", "vllm"),
-    ("sglang", "sglang"),
-    ("tensorflow 1", "tensorflow-1"),
-    ("tensorflow", "tensorflow"),
-    ("diffusers", "diffusers"),
-    ("a1111", "web-ui"),
-    ("faster-whisper", "faster-whisper"),
-    ("hf transformers", "transformers"),
-    ("torch", "pytorch"),
-    ("deepspeed", "pytorch"),
-    ("megatron", "pytorch"),
-    ("nemo", "pytorch"),
-    ("foundry", "pytorch"),
-    ("flagscale", "pytorch"),
-    ("paddle-trt", "paddle-trt"),
-    ("paddle", "paddle"),
-    ("mxnet", "mxnet"),
-    ("caffe2", "caffe2"),
-)
-_STAND_INS = {"tensorflow-1": "tensorflow", "mlc-llm": "vllm", "exllamav2": "vllm"}
 _GROUPS = {
     "moe_training": "decoder_training",
     "decode_moe": "decode",
     "qlora": "lora",
 }
 """Classes that share their evidence: one is a special case of the other."""
-
-
-def engine_of(framework: str) -> str:
-    """Engine that a framework text names: one of the contract, or vendor, paddle, mxnet …; else empty."""
-    text = framework.lower()
-    return next((engine for word, engine in _ENGINE_WORDS if word in text), "")
 
 
 def is_full(model_name: str) -> bool:
@@ -120,11 +81,6 @@ def adapter_of(model_name: str) -> str:
     """Adapter kind that a model's text names: lora, qlora or empty."""
     text = model_name.lower()
     return "qlora" if "qlora" in text else "lora" if "lora" in text else ""
-
-
-def precision_group(precision: str) -> str:
-    """Number formats that run at one speed: fp16 and bf16 are one."""
-    return "half" if precision in HALF else precision
 
 
 def series_of(model: ModelArchitecture) -> str:
@@ -172,7 +128,7 @@ def question_of(
     ----------
     row: the measurement. model: its architecture. usable_gib: of one card, where replicas are chosen by it.
     """
-    engine = engine_of(row.framework)
+    engine = label_of(row.framework)
     scenario = scenario_of(row)
     precision = stated_precision(row)
     many = scenario is not None or row.task != "inference"
@@ -208,7 +164,8 @@ def question_of(
         return None
     size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
     accumulation = PRETRAINING_ACCUMULATION if model.family == "decoder" else 1
-    stand_in = "tensorrt-llm" if language else "diffusers" if steps else "pytorch"
+    kind = "language" if language else "denoising" if steps else "other"
+    stack = BY_LABEL.get(engine)
     work = Workload(
         model,
         task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
@@ -218,11 +175,12 @@ def question_of(
         sequence_length=((prompt or 0.0) + (output or 0.0)) if language else length or None,
         output_length=output if language else None,
         image_size=_pixels(size, model) if size else None,
-        engine=engine if engine in ENGINES else _STAND_INS.get(engine, stand_in),
+        engine=engines.stand_in(engine, kind).name,
         load="saturated" if row.phase == "saturated" or scenario is not None else "batch",
         latency_limit_ms=limit_ms(row, scenario) if scenario is not None else None,
         gradient_accumulation=1 if serving or row.batch_per_gpu or language else accumulation,
-        compile=engine in GRAPH_ENGINES or (COMPILED_NOTE in row.note and (adapter != "" or images)),
+        compile=(stack is not None and stack.compiled)
+        or (COMPILED_NOTE in row.note and (adapter != "" or images)),
         software=_software(row, engine),
         gradient_checkpointing="act ckpt True" in row.note,
     )
@@ -243,18 +201,21 @@ def plan_of(work: Workload, count: int) -> Parallelism:
         return Parallelism(data=count)
     if work.trains:
         return Parallelism(data=count, zero_stage=3 if count > 1 and work.task == "training" else 0)
-    return Parallelism(pipeline=count) if work.engine == "llama.cpp" else Parallelism(tensor=count)
+    return Parallelism(**{engines.engine(work.engine).plans.published_split: count})
 
 
 def _software(row: Benchmark, engine: str) -> str:
-    if engine in (*FUSED_ENGINES, *GRAPH_ENGINES) or row.note.startswith(CHANNELS_LAST_NOTE):
+    stack = BY_LABEL.get(engine)
+    if stack is not None and stack.software == "new" or row.note.startswith(CHANNELS_LAST_NOTE):
         return "new"
-    if engine == "llama.cpp" and row.observed_on >= GRAPHS_SINCE:
+    new_since = engines.engine(engine).rows.new_since if stack is None else ""
+    if new_since and row.observed_on >= new_since:
         return "new"
     url = row.source.url if row.source else ""
-    if row.task == "training" and row.precision in HALF and FUSED_RECIPES in url:
+    half = is_format(row.precision) and format_of(row.precision).speed_group == "half"
+    if row.task == "training" and half and FUSED_RECIPES in url:
         return "new"
-    return "old" if engine in OLD_ENGINES else "usual"
+    return stack.software if stack is not None else "usual"
 
 
 def _pixels(side: int, model: ModelArchitecture) -> tuple[int, int]:
@@ -323,7 +284,7 @@ def observe(
         if question is not None:
             work, plan = question
             key = (model.id, work.task, work.precision, work.engine, work.load, row.phase, row.unit)
-            stack = (engine_of(row.framework), work.gradient_checkpointing, work.gradient_accumulation)
+            stack = (label_of(row.framework), work.gradient_checkpointing, work.gradient_accumulation)
             recipe = (work.latency_limit_ms, work.software, work.compile)
             groups[(*key, *stack, *recipe)].append((row, work, plan))
     parts = [_predicted(found, table, position) for found in groups.values()]
@@ -378,7 +339,7 @@ def _predicted(
         work.load,
     )
     model = work.model
-    common = {"precision": precision_group(work.precision), "model": model.id, "series": series_of(model)}
+    common = {"precision": work.format.speed_group, "model": model.id, "series": series_of(model)}
     return [
         (
             row,
@@ -387,7 +348,7 @@ def _predicted(
             {
                 **common,
                 "card": row.gpu_id,
-                "engine": engine_of(row.framework),
+                "engine": label_of(row.framework),
                 "source": source_family(row),
             },
             float(where[0][i]),

@@ -12,9 +12,6 @@ from app.core.speed import constants as c
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
-SATURATED_BATCH = 512.0
-SATURATED_BATCHES: Mapping[str, float] = {"tensorrt-llm": 2048.0}
-"""Sequences in flight where a saturated load is asked for without their number."""
 BOUNDS = ("compute", "bandwidth", "communication", "launch", "feeding")
 
 
@@ -71,7 +68,7 @@ class Shape:
             batch = 1.0
         elif work.fills_engine:
             # A saturated engine is full: as many sequences as it takes, then as many as its memory holds.
-            batch = float(work.max_num_seqs or SATURATED_BATCHES.get(work.engine, SATURATED_BATCH))
+            batch = float(work.max_num_seqs or work.engine_record.speed.saturated_sequences)
         return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
 
 
@@ -131,7 +128,7 @@ def cell_of(values: Number, *cell: int) -> float:
     )
 
 
-def vector_clock(cards: GpuTable, compute_type: str) -> Floats:
+def vector_clock(cards: GpuTable, compute_group: str) -> Floats:
     """Share of the fp32 vector rate that the power budget of a card sustains; 1 for matrix units.
 
     Notes
@@ -143,7 +140,7 @@ def vector_clock(cards: GpuTable, compute_type: str) -> Floats:
     """
     watts = cards.tdp_w / cards.rate("fp32_tflops")
     slow = np.isin(cards.card_class, [CARD_CLASSES.index(name) for name in c.VECTOR_CLASSES])
-    if compute_type != "fp32":
+    if compute_group != "fp32":
         return np.ones_like(watts)
     share = np.where(slow, watts / c.VECTOR_WATTS_PER_TFLOPS, cards.by_class(c.VECTOR_CLASS))
     return np.asarray(np.minimum(np.nan_to_num(share, nan=1.0), 1.0), dtype=np.float64)

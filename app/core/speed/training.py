@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from app.core.formulas import Formula, Reference, register
@@ -110,13 +112,13 @@ def trainable_parameters(work: Workload) -> float:
     return max(1.0, model.layers * per_layer)
 
 
-def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: dict[str, float]) -> Floats:
+def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: Mapping[str, float]) -> Floats:
     """Achieved share of peak of an encoder."""
-    base = table.get(work.compute_type, table["half"])
-    reference = 19.5 if work.compute_type == "fp32" else 156.0 if work.compute_type == "tf32" else 312.0
-    peak = np.maximum(rate.tflops / reference, 1e-6) ** c.ENCODER_PEAK_EXPONENT
+    group = work.format.compute.group
+    base = table[group]
+    peak = np.maximum(rate.tflops / c.ENCODER_REFERENCE_TFLOPS[group], 1e-6) ** c.ENCODER_PEAK_EXPONENT
     bandwidth = (cards.bandwidth_gb_s / 2039.0) ** c.ENCODER_BANDWIDTH_EXPONENT
-    held = cards.by_class(c.MATRIX_CLASS) * vector_clock(cards, work.compute_type)
+    held = cards.by_class(c.MATRIX_CLASS) * vector_clock(cards, group)
     return np.minimum(base * peak * bandwidth, 0.85) * held
 
 
@@ -151,8 +153,7 @@ def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, 
     busy = np.maximum(compute_s, launch_s)
     if work.task != "training":
         # Scripts with adapters run eagerly, sequence by sequence; weights are widened in every pass.
-        widened = c.DEQUANTIZE_BYTES.get(work.precision, 14.0) if work.format.quantized else 0.0
-        widen_s = widened * model.parameters / (split * cards.bandwidth_gb_s * GB)
+        widen_s = work.format.dequantize_bytes * model.parameters / (split * cards.bandwidth_gb_s * GB)
         eager = 1.0 if not work.compile else c.GRAPH_LAUNCH
         busy = compute_s + layers * c.ADAPTER_LAYER_S * eager / c.SOFTWARE_SHARE[work.software] + widen_s
     # Two all-reduces of the activations forward, two backward, in each layer.
@@ -205,12 +206,12 @@ def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     software = c.SOFTWARE_SHARE[work.software]
     if work.model.family in TOKEN_FAMILIES and work.model.family != "decoder":
         fused = c.ENCODER_GRAPH if work.compile else 1.0
-        return encoder_share(work, cards, rate, dict(c.ENCODER_TRAIN_SHARE)) * software * fused
+        return encoder_share(work, cards, rate, c.ENCODER_TRAIN_SHARE) * software * fused
     width = (max(work.model.hidden_size, 256) / c.MFU_WIDTH) ** c.MFU_WIDTH_EXPONENT
     share = np.minimum(cards.by_class(c.DECODER_MFU) * software * width * power_share(cards), 0.9)
-    if work.compute_type in ("fp8", "fp4"):
+    if work.format.compute.group in ("fp8", "fp4"):
         share = np.where(rate.fallback, share, share * c.DECODER_FP8_SHARE)
-    if work.compute_type == "fp32":
+    if work.format.compute.group == "fp32":
         share = np.maximum(share, 0.55)
     if work.model.experts:
         share = share * c.MOE_SHARE

@@ -166,31 +166,32 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     Terms with seconds per step and images per step over all cards.
     """
     elements, macs = image_cost(work.model, shape.pixels)
-    compute_type = work.compute_type
+    group = work.format.compute.group
     passes = 3.0 if work.trains else 1.0
-    wide = compute_type in ("fp32", "tf32")
-    format_traffic = (c.TRAIN_TRAFFIC if work.trains else c.FORWARD_TRAFFIC).get(compute_type, 1.0)
+    wide = work.format.compute.wide
+    format_traffic = (c.TRAIN_TRAFFIC if work.trains else c.FORWARD_TRAFFIC)[group]
     traffic = _bytes_per_element(work) * format_traffic
     if work.trains and wide and work.software == "new":
         traffic = c.TRAIN_BYTES_NEW_WIDE * format_traffic
     if proposes_boxes(work.model):
-        traffic *= c.VISION_HEAD_TRAFFIC.get(compute_type, c.VISION_HEAD_TRAFFIC["half"])
+        traffic *= c.VISION_HEAD_TRAFFIC[group]
     traffic *= c.VISION_TRAFFIC.get(work.model.backbone.lower(), 1.0)
-    share = c.VISION_COMPUTE_SHARE.get(compute_type, c.VISION_COMPUTE_SHARE["half"])
-    if compute_type == "fp32" and work.model.backbone.lower() in c.WINOGRAD_BACKBONES:
+    share = c.VISION_COMPUTE_SHARE[group]
+    if group == "fp32" and work.model.backbone.lower() in c.WINOGRAD_BACKBONES:
         share *= c.WINOGRAD
     bandwidth_s = elements * traffic / (cards.bandwidth_gb_s * GB)
     # A fallback to 16 bit moves 16-bit activations too.
     bandwidth_s = np.where(rate.fallback, bandwidth_s / format_traffic, bandwidth_s)
     flops = 2.0 * macs * passes
-    clock = vector_clock(cards, compute_type)
+    clock = vector_clock(cards, group)
     compute_s = flops / (rate.tflops * TERA * share * cards.by_class(c.MATRIX_CLASS) * clock)
     recompute = 4.0 / 3.0 if work.gradient_checkpointing is True and work.trains else 1.0
     per_image = power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute
     local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
     launch = c.VISION_LAUNCH_TRAIN_S if work.trains else c.VISION_LAUNCH_FORWARD_S
+    own = work.engine_record.speed
     # PyTorch decodes, suppresses and pastes the boxes of each image by itself: no batch shortens that.
-    images_apart: Number = 1.0 if work.trains or work.engine == "tensorflow" else local
+    images_apart: Number = 1.0 if work.trains or own.boxes_together else local
     layers = launched_layers(work.model) + np.multiply(head_layers(work.model), images_apart)
     layers_s = np.multiply(launch * (c.GRAPH_LAUNCH if work.compile else 1.0), layers)
     launch_s = layers_s / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
@@ -204,7 +205,7 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     if work.trains:
         gradient_bytes = work.model.parameters * (2.0 if work.recipe == "pure" else 4.0)
         waiting = c.STRAGGLER if wide else c.STRAGGLER_HALF_IMAGES
-        if work.engine == "tensorflow" and "rcnn" in work.model.head.lower().replace("-", ""):
+        if own.sorts_proposals_on_host and "rcnn" in work.model.head.lower().replace("-", ""):
             waiting = c.STRAGGLER_HOST
         busy = busy * work.gradient_accumulation * straggling(plans.data, waiting)
         link = exposed_gradient_s(cards, gradient_bytes, plans.data, plans.zero_stage, busy, kind)
