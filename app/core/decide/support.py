@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from app.core.engines import engine, framework, frameworks
+from app.core.engines import engine, framework, framework_of, frameworks
 from app.core.estimates import Message
 from app.core.formats import format_of
 from app.core.gpu import Gpu
@@ -223,7 +223,7 @@ def engine_runs(gpu: Gpu, name: str, precision: str = "") -> Support:
 
 def without_engine(table: GpuTable, name: str, precision: str = "") -> Flags:
     """Cards on which no release of an engine runs a format: `engine_runs` for a whole table."""
-    rule = engine(name).framework.hardware
+    rule = framework_of(name).hardware
     wanted = [CARD_CLASSES.index(kind) for kind in rule.classes]
     least = np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(name, precision))
     capable = np.nan_to_num(table.capability, nan=least if np.isfinite(least) else 0.0) >= least

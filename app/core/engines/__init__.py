@@ -102,6 +102,14 @@ def framework(name: str) -> Framework | None:
     return _FRAMEWORKS.get(name)
 
 
+def framework_of(name: str) -> Framework:
+    """The framework or engine of a name; UnknownEngine for any that no record has."""
+    found = _FRAMEWORKS.get(name)
+    if found is None:
+        raise UnknownEngine(name, tuple(_FRAMEWORKS))
+    return found
+
+
 def frameworks() -> tuple[Framework, ...]:
     """Every framework and engine."""
     return tuple(_FRAMEWORKS.values())
