@@ -20,7 +20,7 @@ from app.services import importing
 from app.services.changes import Author, ChangeRefused, changes_body, undo
 from app.services.contract import InputFault, Message
 from app.services.data_report import data_report
-from app.services.importing import KINDS, ImportRefused
+from app.services.importing import IMPORT_KINDS, ImportRefused
 from app.services.money import in_currency
 from app.services.quotes import list_body
 from app.texts.say import say_code, say_message
@@ -88,8 +88,8 @@ def import_columns(
     """Names in English and Chinese, how cells are read, which are needed."""
     del lang
     context = Context.of(request)
-    if kind not in KINDS:
-        raise refused(ImportRefused("unknown_kind", value=kind, known=list(KINDS)), context.language)
+    if kind not in IMPORT_KINDS:
+        raise refused(ImportRefused("unknown_kind", value=kind, known=list(IMPORT_KINDS)), context.language)
     if template:
         # The mark tells a spreadsheet that the text is UTF-8.
         text = "\ufeff" + importing.template(kind, context.language)

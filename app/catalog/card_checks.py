@@ -12,18 +12,17 @@ from sqlmodel import SQLModel
 
 from app.catalog import tables
 from app.catalog.changes import Author, Row, plan, write
+from app.catalog.columns.observations import MEMORY_CASES
 from app.catalog.db import reading, transaction
 from app.catalog.imports.references import References
 from app.catalog.imports.values import CellFault
 from app.catalog.presets import MemoryCase
 from app.catalog.seed_read import natural_id
-from app.catalog.seed_spec import SEED_FILES
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 
 CARD_CHECK = "card_check"
 """Kind of the rows: no case of the memory estimate, and so without a workload of their own."""
-_SPEC = next(spec for spec in SEED_FILES if spec.row is tables.MemoryCaseRow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def store_check(
             "note": "",
             "flag": "",
         }
-        row["id"] = natural_id(_SPEC, row)
+        row["id"] = natural_id(MEMORY_CASES, row)
         rows: dict[type[SQLModel], list[Row]] = {tables.MemoryCaseRow: [row]}
         if source_id in references.new_sources:
             rows[tables.SourceRow] = [references.new_sources[source_id]]

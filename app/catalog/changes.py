@@ -23,8 +23,9 @@ from sqlalchemy import (
 from sqlmodel import SQLModel
 
 from app.catalog import tables
+from app.catalog.columns import CATALOG_ROWS, KINDS
 from app.catalog.db import reading, transaction, utc_now
-from app.catalog.versions import CATALOG_ROWS, bump, table_of
+from app.catalog.versions import bump, table_of
 
 Row = dict[str, Any]
 # One writer at a time on PostgreSQL, the seed included; SQLite's write lock does it there.
@@ -33,15 +34,9 @@ _BATCH = 500
 _LOG = table_of(tables.ChangeLogRow)
 _FIGURES = table_of(tables.GpuFigureRow)
 _TABLES = {table_of(row_class).name: table_of(row_class) for row_class in CATALOG_ROWS}
-WITHDRAWN = "withdrawn"
 # Observations are only ever added: taking one back keeps it, marked as not to be used.
-_RETIRED: Mapping[str, Row] = {
-    "price": {"held": WITHDRAWN},
-    "rental": {"held": WITHDRAWN},
-    "benchmark": {"flag": WITHDRAWN},
-    "quote": {"withdrawn": True},
-}
-SET_LATER = frozenset({"held", "flag", "withdrawn"})
+_RETIRED: Mapping[str, Row] = {table_of(k.row).name: dict(k.retired) for k in KINDS.values() if k.retired}
+SET_LATER = frozenset(name for kind in KINDS.values() for name in kind.retired)
 """Columns that say whether a stored row is used: reading its file again must not bring it back."""
 
 

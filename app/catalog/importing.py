@@ -14,9 +14,10 @@ from sqlalchemy import Connection, Engine, select
 
 from app.catalog import tables
 from app.catalog.changes import Author, Row, lock, plan, write
+from app.catalog.columns import IMPORT_KINDS
+from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading, transaction
 from app.catalog.imports import quotes as quote_rows
-from app.catalog.imports.columns import KINDS, ImportKind
 from app.catalog.imports.complete import Completer, Incomplete, Rows, register
 from app.catalog.imports.doubts import Doubt, doubts_of
 from app.catalog.imports.faults import ImportRefused, RowFault
@@ -37,16 +38,6 @@ from app.catalog.versions import latest, table_of
 from app.core.estimates import Message
 
 register("quotes", quote_rows.make)
-MAIN_TABLE: Mapping[str, type[Any]] = {
-    "prices": tables.PriceRow,
-    "rentals": tables.RentalRow,
-    "rates": tables.ExchangeRateRow,
-    "gpus": tables.GpuRow,
-    "figures": tables.GpuFigureRow,
-    "benchmarks": tables.BenchmarkRow,
-    "models": tables.ModelRow,
-    "quotes": tables.QuoteRow,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +114,7 @@ def import_file(
 
     Parameters
     ----------
-    kind: one of KINDS.
+    kind: one of IMPORT_KINDS.
     content: the file.
 
     Errors
@@ -138,7 +129,7 @@ def import_file(
         return _import(engine, wanted, found.items, None, author, options, deadline, strict=False)
     header = find_header(found.rows, wanted)
     if header is None:
-        known = [c.english for c in wanted.columns if c.required] or [c.english for c in wanted.in_template()]
+        known = [c.english for c in wanted.imported if c.asked] or [c.english for c in wanted.in_template]
         raise ImportRefused("no_header_row", known=known)
     if header.twice:
         raise ImportRefused("column_twice", value=", ".join(header.twice))
@@ -154,23 +145,23 @@ def import_items(
 
 def template(kind: str, language: str = "en") -> str:
     """An empty CSV table of a kind with its headers and one example row; zh for Chinese headers."""
-    columns = list(_kind(kind).in_template())
+    columns = _kind(kind).in_template
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([c.chinese if language == "zh" else c.english for c in columns])
+    writer.writerow([c.header(language) for c in columns])
     writer.writerow([guard(c.example) for c in columns])
     return stream.getvalue()
 
 
-def _kind(name: str) -> ImportKind:
-    if name not in KINDS:
-        raise ImportRefused("unknown_kind", value=name[:80], known=list(KINDS))
-    return KINDS[name]
+def _kind(name: str) -> DataKind:
+    if name not in IMPORT_KINDS:
+        raise ImportRefused("unknown_kind", value=name[:80], known=list(IMPORT_KINDS))
+    return IMPORT_KINDS[name]
 
 
 def _import(
     engine: Engine,
-    kind: ImportKind,
+    kind: DataKind,
     content: Sheet | Sequence[Any],
     header: Header | None,
     author: Author,
@@ -200,7 +191,7 @@ def _import(
     status = {(c.table.name, c.row_id): "new" if c.before is None else "changed" for c in changes}
     results = _results(kind, records, made, faults, status)
     count = Counter(row.status for row in results)
-    mapping = {c.text: c.column.field for c in header.cells} if header else {}
+    mapping = {c.text: c.column.name for c in header.cells} if header else {}
     return ImportReport(
         kind.name,
         results,
@@ -221,7 +212,7 @@ def _import(
 
 
 def _records(
-    kind: ImportKind, content: Sheet | Sequence[Any], header: Header | None, faults: Faults, *, strict: bool
+    kind: DataKind, content: Sheet | Sequence[Any], header: Header | None, faults: Faults, *, strict: bool
 ) -> list[Record]:
     if isinstance(content, Sheet):
         if header is None:
@@ -231,7 +222,7 @@ def _records(
 
 
 def _rows(
-    kind: ImportKind,
+    kind: DataKind,
     references: References,
     records: Sequence[Record],
     faults: Faults,
@@ -240,7 +231,7 @@ def _rows(
 ) -> list[tuple[Parsed, Rows]]:
     reader = RowReader(kind, references, options.today, faults)
     completer = Completer(kind, references, options.source, options.source_url, options.today)
-    main = MAIN_TABLE[kind.name]
+    main = kind.row
     made: list[tuple[Parsed, Rows]] = []
     lines: dict[str, int] = {}
     for number, record in enumerate(records):
@@ -266,7 +257,7 @@ def _rows(
 
 def _doubt(
     connection: Connection,
-    kind: ImportKind,
+    kind: DataKind,
     made: Sequence[tuple[Parsed, Rows]],
     faults: Faults,
     options: ImportOptions,
@@ -285,7 +276,7 @@ def _doubt(
             if kind.name == "prices":
                 row[tables.PriceRow][0]["quality"] = CONFIRMED
         elif options.hold and kind.name in ("prices", "rentals"):
-            row[MAIN_TABLE[kind.name]][0]["held"] = doubt.code
+            row[kind.row][0]["held"] = doubt.code
         elif options.hold and kind.name == "benchmarks":
             row[tables.BenchmarkRow][0]["flag"] = doubt.code
         else:
@@ -307,7 +298,7 @@ def _hold_quotes(
 
 
 def _gather(
-    connection: Connection, kind: ImportKind, references: References, made: Sequence[tuple[Parsed, Rows]]
+    connection: Connection, kind: DataKind, references: References, made: Sequence[tuple[Parsed, Rows]]
 ) -> dict[type[Any], list[Row]]:
     """Rows of the whole import by table, parents and what they replace included."""
     every: dict[type[Any], list[Row]] = {}
@@ -348,14 +339,14 @@ def _keep_quality(connection: Connection, rows: Sequence[Row]) -> None:
 
 
 def _results(
-    kind: ImportKind,
+    kind: DataKind,
     records: Sequence[Record],
     made: Sequence[tuple[Parsed, Rows]],
     faults: Faults,
     status: Mapping[tuple[str, str], str],
 ) -> tuple[RowResult, ...]:
     bad = {fault.line for fault in faults.kept}
-    main = table_of(MAIN_TABLE[kind.name]).name
+    main = table_of(kind.row).name
     by_line = {parsed.line: rows for parsed, rows in made}
     found = []
     for record in records:
@@ -363,7 +354,7 @@ def _results(
         if rows is None or record.line in bad:
             found.append(RowResult(record.line, "fault"))
             continue
-        row_id = rows[MAIN_TABLE[kind.name]][0]["id"]
+        row_id = rows[kind.row][0]["id"]
         if faults.total:
             # Nothing was compared: what a row would do is known when all of them can be read.
             found.append(RowResult(record.line, "ok", row_id))

@@ -9,9 +9,9 @@ from statistics import median
 from typing import Any
 
 from sqlalchemy import Connection, Engine, select
-from sqlmodel import SQLModel
 
 from app.catalog import tables
+from app.catalog.columns import KINDS
 from app.catalog.dates import effective_date
 from app.catalog.db import reading
 from app.catalog.imports.references import read_rates
@@ -33,21 +33,6 @@ from app.catalog.observations import PER_CARD
 from app.catalog.rates import HOME
 from app.catalog.versions import table_of
 from app.resources import resource_path
-
-_DATES: tuple[tuple[type[SQLModel], str], ...] = (
-    (tables.GpuRow, ""),
-    (tables.ModelRow, "as_of"),
-    (tables.GpuFigureRow, "as_of"),
-    (tables.GpuFactRow, "as_of"),
-    (tables.PriceRow, "observed_on"),
-    (tables.RentalRow, "observed_on"),
-    (tables.ExchangeRateRow, "observed_on"),
-    (tables.BenchmarkRow, "observed_on"),
-    (tables.MemoryCaseRow, "observed_on"),
-    (tables.FrameworkSupportRow, "as_of"),
-    (tables.AvailabilityRow, "from_on"),
-)
-"""Where each table has the date of its rows; empty: the date of the reading of the source counts."""
 
 
 @lru_cache(maxsize=1)
@@ -145,8 +130,10 @@ def _provenance(connection: Connection) -> list[Finding]:
         for r in connection.execute(select(table_of(tables.SourceRow)))
     }
     found: list[Finding] = []
-    for row_class, date_field in _DATES:
-        table = table_of(row_class)
+    for kind in KINDS.values():
+        if not kind.stored or "source_id" not in kind.by_name:
+            continue
+        table = table_of(kind.row)
         rows = [dict(r._mapping) for r in connection.execute(select(table))]
-        found.extend(provenance(table.name, rows, sources, date_field))
+        found.extend(provenance(table.name, rows, sources, kind.dated_by))
     return found

@@ -10,9 +10,10 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Table, bindparam, insert, select, text, update
 
 from app.catalog import tables
+from app.catalog.columns import KINDS
+from app.catalog.columns.kinds import Row
 from app.catalog.db import transaction, utc_now
 from app.catalog.seed_read import read_seed
-from app.catalog.seed_spec import SEED_FILES, Row
 from app.catalog.versions import bump, table_of
 from app.resources import resource_path
 
@@ -54,9 +55,9 @@ def load_seed(engine: Engine, folder: Path | None = None) -> SeedReport:
     """
     data = read_seed(folder if folder is not None else resource_path("seed_data"))
     by_table: dict[Table, list[Row]] = {}
-    for spec in SEED_FILES:
-        if spec.stored:
-            by_table.setdefault(table_of(spec.row), []).extend(data[spec.name])
+    for kind in KINDS.values():
+        if kind.stored and kind.file:
+            by_table.setdefault(table_of(kind.row), []).extend(data[kind.file])
     inserted = updated = unchanged = 0
     with transaction(engine) as connection:
         if connection.dialect.name == "postgresql":

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from app.catalog.columns import KINDS
+from app.catalog.columns.kinds import Column, DataKind, Row
+from app.catalog.dates import effective_date
 from app.catalog.faults import DataFault, SeedFault
 from app.catalog.names import normalise_name
-from app.catalog.seed_spec import SEED_FILES, Column, Row, SeedFile, check_date
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 MAX_COUNTED = 10_000
@@ -29,91 +31,95 @@ class _Reader:
         self.faults: list[DataFault] = []
         self.total = 0
         self.ids: dict[str, set[Any]] = {}
-        """By file; a file that is missing is not there, and what refers to it is not checked."""
+        """By kind; a file that is missing is not there, and what refers to it is not checked."""
+
+    def is_known(self, kind: str, row_id: str) -> bool:
+        """Whether a kind has a row, as far as its file was read."""
+        return row_id in self.ids.get(kind, (row_id,))
 
     def fault(self, file: str, line: int, column: str, code: str, **params: Any) -> None:
         self.total += 1
         if self.total <= MAX_COUNTED:
             self.faults.append(DataFault(file, line, column, code, params))
 
-    def read(self, spec: SeedFile) -> list[Row]:
+    def read(self, kind: DataKind) -> list[Row]:
         """Rows of one file; faults are collected, and a row at fault is left out."""
-        path = self.folder / spec.name
+        path = self.folder / kind.file
         if not path.is_file():
-            if not spec.optional:
-                self.fault(spec.name, 0, "", "file_missing")
+            if not kind.optional:
+                self.fault(kind.file, 0, "", "file_missing")
             return []
         if path.stat().st_size > MAX_FILE_BYTES:
-            self.fault(spec.name, 0, "", "too_large", limit=MAX_FILE_BYTES)
+            self.fault(kind.file, 0, "", "too_large", limit=MAX_FILE_BYTES)
             return []
-        records = self._json_lines(spec, path) if spec.json_lines else self._csv(spec, path)
+        records = self._json_lines(kind, path) if kind.json_lines else self._csv(kind, path)
         lines_by_id: dict[str, int] = {}
         chosen: dict[tuple[str, str], int] = {}
         rows = []
-        known = self.ids.setdefault(spec.name, set())
+        known = self.ids.setdefault(kind.name, set())
         for line, cells in records:
             # Even if its row is at fault: one bad card must not make a fault of every figure of that card.
             known.add(cells.get("id"))
-            row = self._row(spec, line, cells)
+            row = self._row(kind, line, cells)
             if row is None:
                 continue
             if "candidates" in row:
                 row["normalised"] = normalise_name(row["name"])
-            row_id = row["id"] = row["id"] if not spec.key else natural_id(spec, row)
+            row_id = row["id"] = row["id"] if not kind.key_fields else natural_id(kind, row)
             if row_id in lines_by_id:
-                column = "name" if "candidates" in row else "id" if not spec.key else ""
-                self.fault(spec.name, line, column, "duplicate", earlier=lines_by_id[row_id])
+                column = "name" if "candidates" in row else "id" if not kind.key_fields else ""
+                self.fault(kind.file, line, column, "duplicate", earlier=lines_by_id[row_id])
                 continue
             lines_by_id[row_id] = line
             if "figure" in row and row.get("chosen"):
                 other = chosen.setdefault((row["gpu_id"], row["figure"]), line)
                 if other != line:
-                    self.fault(spec.name, line, "chosen", "two_chosen", earlier=other)
+                    self.fault(kind.file, line, "chosen", "two_chosen", earlier=other)
             rows.append(row)
         return rows
 
-    def _csv(self, spec: SeedFile, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _csv(self, kind: DataKind, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             # newline="" keeps line breaks inside cells; utf-8-sig takes the mark that spreadsheets write.
             with path.open(encoding="utf-8-sig", newline="") as stream:
                 reader = csv.reader(stream, strict=True)
                 header = next(reader, None)
                 if not header:
-                    self.fault(spec.name, 1, "", "file_empty")
+                    self.fault(kind.file, 1, "", "file_empty")
                     return
-                if not self._header(spec, header):
+                if not self._header(kind, header):
                     return
-                names = [spec.field_of(name) for name in header]
+                names = [kind.field_of(name) for name in header]
                 start = reader.line_num + 1
                 for cells in reader:
                     if len(cells) == len(names):
                         yield start, dict(zip(names, cells, strict=True))
                     elif cells:
-                        self.fault(spec.name, start, "", "cells", found=len(cells), expected=len(names))
+                        self.fault(kind.file, start, "", "cells", found=len(cells), expected=len(names))
                     start = reader.line_num + 1
         except UnicodeDecodeError:
-            self.fault(spec.name, _line_of_bad_bytes(path), "", "not_utf8")
+            self.fault(kind.file, _line_of_bad_bytes(path), "", "not_utf8")
         except csv.Error as error:
-            self.fault(spec.name, reader.line_num, "", "csv", detail=str(error))
+            self.fault(kind.file, reader.line_num, "", "csv", detail=str(error))
 
-    def _header(self, spec: SeedFile, header: list[str]) -> bool:
+    def _header(self, kind: DataKind, header: list[str]) -> bool:
         good = True
-        fields = [spec.field_of(name) for name in header]
+        fields = [kind.field_of(name) for name in header]
         for index, name in enumerate(header):
-            if fields[index] not in spec.columns:
-                known = ", ".join(spec.header_of(f) for f in spec.columns)
-                self.fault(spec.name, 1, name, "header_unknown", known=known)
+            if fields[index] not in kind.in_file:
+                known = ", ".join(kind.header_of(f) for f in kind.in_file)
+                self.fault(kind.file, 1, name, "header_unknown", known=known)
                 good = False
             elif fields[index] in fields[:index]:
-                self.fault(spec.name, 1, name, "header_twice")
+                self.fault(kind.file, 1, name, "header_twice")
                 good = False
-        for name, column in spec.columns.items():
+        for name, column in kind.in_file.items():
             if column.required and name not in fields:
-                self.fault(spec.name, 1, spec.header_of(name), "header_missing")
+                self.fault(kind.file, 1, kind.header_of(name), "header_missing")
                 good = False
         return good
 
-    def _json_lines(self, spec: SeedFile, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _json_lines(self, kind: DataKind, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             with path.open(encoding="utf-8-sig") as stream:
                 for line, text in enumerate(stream, start=1):
@@ -122,41 +128,41 @@ class _Reader:
                     try:
                         value = json.loads(text, parse_constant=_refuse_constant)
                     except (ValueError, RecursionError) as error:
-                        self.fault(spec.name, line, "", "json", detail=str(error)[:200])
+                        self.fault(kind.file, line, "", "json", detail=str(error)[:200])
                         continue
                     if not isinstance(value, dict):
-                        self.fault(spec.name, line, "", "not_object")
+                        self.fault(kind.file, line, "", "not_object")
                         continue
-                    unknown = [k for k in value if spec.field_of(k) not in spec.columns]
+                    unknown = [k for k in value if kind.field_of(k) not in kind.in_file]
                     for name in unknown:
                         self.fault(
-                            spec.name, line, name[:80], "header_unknown", known=", ".join(spec.columns)
+                            kind.file, line, name[:80], "header_unknown", known=", ".join(kind.in_file)
                         )
-                    yield line, {spec.field_of(k): v for k, v in value.items() if k not in unknown}
+                    yield line, {kind.field_of(k): v for k, v in value.items() if k not in unknown}
         except UnicodeDecodeError:
-            self.fault(spec.name, _line_of_bad_bytes(path), "", "not_utf8")
+            self.fault(kind.file, _line_of_bad_bytes(path), "", "not_utf8")
 
-    def _row(self, spec: SeedFile, line: int, cells: dict[str, Any]) -> Row | None:
+    def _row(self, kind: DataKind, line: int, cells: dict[str, Any]) -> Row | None:
         before = self.total
-        row: Row = dict(spec.fixed)
-        for name, column in spec.columns.items():
+        row: Row = dict(kind.fixed)
+        for name, column in kind.in_file.items():
             value = cells.get(name)
             if isinstance(value, str) and column.kind != "text":
                 value = value.strip()
             if value is None or value == "":
                 if column.required:
-                    self.fault(spec.name, line, spec.header_of(name), "required")
+                    self.fault(kind.file, line, kind.header_of(name), "required")
                 row[name] = None if column.nullable else column.default
                 continue
             complaint = self._cell(column, value, row, name)
             if complaint:
                 code, params = complaint
-                self.fault(spec.name, line, spec.header_of(name), code, **params)
-        if self.total == before and spec.check:
-            for name, code, params in spec.check(row):
-                self.fault(spec.name, line, spec.header_of(name), code, **params)
+                self.fault(kind.file, line, kind.header_of(name), code, **params)
+        if self.total == before and kind.check:
+            for name, code, params in kind.check(row):
+                self.fault(kind.file, line, kind.header_of(name), code, **params)
         if self.total == before and "candidates" in row:
-            self._candidates(spec, line, row)
+            self._candidates(kind, line, row)
         return row if self.total == before else None
 
     def _cell(self, column: Column, value: Any, row: Row, name: str) -> tuple[str, dict[str, Any]] | None:
@@ -165,17 +171,17 @@ class _Reader:
             return code, {"value": value if isinstance(value, (int, float)) else str(value)[:80]}
         row[name] = parsed
         if column.kind == "text":
-            if column.allowed and parsed not in column.allowed:
+            if column.choices and parsed not in column.choices:
                 return "not_allowed", {
                     "value": parsed[:80],
-                    "allowed": ", ".join(filter(None, column.allowed)),
+                    "allowed": ", ".join(filter(None, column.choices)),
                 }
             if column.pattern and not re.fullmatch(column.pattern, parsed):
                 return "pattern", {"value": parsed[:80], "pattern": column.pattern}
-            if column.dated and not check_date(parsed):
+            if column.dated and not _is_date(parsed):
                 return "not_a_date", {"value": parsed[:80]}
-            if column.refers_to and parsed not in self.ids.get(column.refers_to, (parsed,)):
-                return "unknown_reference", {"value": parsed[:80], "target": column.refers_to}
+            if column.refers_to and not self.is_known(column.refers_to, parsed):
+                return "unknown_reference", {"value": parsed[:80], "target": KINDS[column.refers_to].file}
         elif column.kind in ("number", "integer"):
             if column.low is not None and parsed < column.low:
                 return "too_small", {"value": parsed, "low": column.low}
@@ -183,12 +189,12 @@ class _Reader:
                 return "too_large_number", {"value": parsed, "high": column.high}
         return None
 
-    def _candidates(self, spec: SeedFile, line: int, row: Row) -> None:
-        file = spec.columns["target_id"].refers_to
+    def _candidates(self, kind: DataKind, line: int, row: Row) -> None:
+        target = kind.by_name["target_id"].refers_to
         for candidate in filter(None, row["candidates"].split("|")):
-            if candidate not in self.ids.get(file, (candidate,)):
-                params = {"value": candidate[:80], "target": file}
-                self.fault(spec.name, line, "candidates", "unknown_reference", **params)
+            if not self.is_known(target, candidate):
+                params = {"value": candidate[:80], "target": KINDS[target].file}
+                self.fault(kind.file, line, "candidates", "unknown_reference", **params)
 
 
 def read_seed(folder: Path) -> dict[str, list[Row]]:
@@ -203,16 +209,16 @@ def read_seed(folder: Path) -> dict[str, list[Row]]:
     SeedFault with every fault found, up to 100, each by file, line and column.
     """
     reader = _Reader(folder)
-    data = {spec.name: reader.read(spec) for spec in SEED_FILES}
+    data = {kind.file: reader.read(kind) for kind in KINDS.values() if kind.file}
     if reader.total:
         raise SeedFault(reader.faults, reader.total)
     return data
 
 
-def natural_id(spec: SeedFile, row: Row) -> str:
+def natural_id(kind: DataKind, row: Row) -> str:
     """First 16 hex digits of the SHA-256 of what makes a row the same row."""
-    parts = [spec.row.__name__]
-    for name in spec.key:
+    parts = [kind.row.__name__]
+    for name in kind.key_fields:
         value = row[name]
         parts.append(json.dumps(value, ensure_ascii=False, sort_keys=True))
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
@@ -250,6 +256,14 @@ def _parse(column: Column, value: Any) -> tuple[Any, str]:
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        effective_date(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_constant(word: str) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, Row, select
 from sqlmodel import SQLModel
 
 from app.catalog import tables
+from app.catalog.columns.cells import COUNTED
 from app.catalog.db import reading
 from app.catalog.observations import PriceObservation, Quote
 from app.catalog.presets import (
@@ -26,7 +27,6 @@ from app.catalog.presets import (
 from app.catalog.prices import CardPrices
 from app.catalog.problems import DatabaseProblem
 from app.catalog.rates import ExchangeRate, Rates
-from app.catalog.seed_spec import COUNTED
 from app.catalog.snapshot import Snapshot
 from app.catalog.usable import derived_usable
 from app.catalog.versions import latest, table_of

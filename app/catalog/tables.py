@@ -97,7 +97,7 @@ class GpuFactRow(SQLModel, table=True):
     id: str = Field(primary_key=True)
     gpu_id: str = Field(foreign_key="gpu.id")
     fact: str
-    """One of seed_spec.FACTS."""
+    """One of FACTS."""
     value: str
     basis: str
     source_id: str = Field(foreign_key="source.id")

@@ -10,25 +10,9 @@ from sqlalchemy import Connection, Table, desc, func, insert, select
 from sqlmodel import SQLModel
 
 from app.catalog import tables
+from app.catalog.columns import CATALOG_ROWS
 from app.catalog.db import utc_now
 
-CATALOG_ROWS: tuple[type[SQLModel], ...] = (
-    tables.SourceRow,
-    tables.GpuRow,
-    tables.ModelRow,
-    tables.GpuFigureRow,
-    tables.GpuFactRow,
-    tables.AliasRow,
-    tables.PriceRow,
-    tables.RentalRow,
-    tables.ExchangeRateRow,
-    tables.BenchmarkRow,
-    tables.MemoryCaseRow,
-    tables.FrameworkSupportRow,
-    tables.AvailabilityRow,
-    tables.QuoteRow,
-)
-"""Tables that answers depend on; parents before children."""
 _OBSERVED = (tables.PriceRow, tables.RentalRow, tables.ExchangeRateRow, tables.BenchmarkRow)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
 from app.services import importing, maintenance, pulling
-from app.services.importing import Author, ImportOptions, ImportRefused
+from app.services.importing import IMPORT_KINDS, Author, ImportOptions, ImportRefused
 from app.services.measurement_notes import notes_body, notes_of
 from app.services.store import CatalogStore
 
@@ -98,7 +98,7 @@ def author_of(options: argparse.Namespace) -> Author:
 
 
 KINDS: dict[str, ImportCommand] = {
-    **{kind: ImportCommand(f"a table of {kind}", partial(import_table, kind)) for kind in importing.KINDS},
+    **{kind: ImportCommand(f"a table of {kind}", partial(import_table, kind)) for kind in IMPORT_KINDS},
     "catalog": ImportCommand("a whole catalogue, as export writes it", import_catalogue),
 }
 
@@ -127,7 +127,7 @@ def add_commands(commands: Any) -> None:
     template = commands.add_parser(
         "template", help="print an empty table to fill in", description="An empty table as CSV."
     )
-    template.add_argument("kind", metavar="KIND", choices=sorted(importing.KINDS))
+    template.add_argument("kind", metavar="KIND", choices=sorted(IMPORT_KINDS))
     _common(template, _template)
     pull = commands.add_parser("pull", help="fetch rents or exchange rates", description="Fetch data.")
     pull.add_argument("kind", metavar="KIND", choices=pulling.KINDS, help="rates or rentals")

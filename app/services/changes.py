@@ -14,7 +14,7 @@ from app.catalog.changes import (
     places,
     undo,
 )
-from app.catalog.imports.columns import KINDS
+from app.catalog.columns import KINDS
 from app.services.payload import Payload
 
 __all__ = [
@@ -27,26 +27,14 @@ __all__ = [
     "places",
     "undo",
 ]
-_KIND_OF = {
-    "gpu": "gpus",
-    "gpu_figure": "figures",
-    "model": "models",
-    "price": "prices",
-    "rental": "rentals",
-    "exchange_rate": "rates",
-    "benchmark": "benchmarks",
-    "quote": "quotes",
-}
+_KIND_OF = {str(kind.row.__tablename__): kind for kind in KINDS.values() if kind.stored}
 
 
 def field_name(table: str, name: str, language: str) -> str:
     """A column as the import calls it in a language; its own name where the import does not know it."""
-    kind = KINDS.get(_KIND_OF.get(table, ""))
-    wanted = "source" if name == "source_id" else name
-    for column in kind.columns if kind else ():
-        if column.field == wanted:
-            return column.chinese if language == "zh" else column.english
-    return name
+    kind = _KIND_OF.get(table)
+    column = kind.by_name.get("source" if name == "source_id" else name) if kind else None
+    return column.header(language) if column and column.chinese else name
 
 
 def changes_body(

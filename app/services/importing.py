@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from app.catalog.changes import Author
+from app.catalog.columns import IMPORT_KINDS
 from app.catalog.exporting import CatalogReport, Exported, export_catalog, import_catalog
 from app.catalog.importing import (
     ImportOptions,
@@ -17,7 +18,6 @@ from app.catalog.importing import (
     import_items,
     template,
 )
-from app.catalog.imports.columns import ALLOWED, KINDS
 from app.catalog.imports.faults import ImportRefused, RowFault
 from app.services.payload import Payload
 from app.texts.language import translations
@@ -25,7 +25,7 @@ from app.texts.notes import say_note
 from app.texts.say import say_code
 
 __all__ = [
-    "KINDS",
+    "IMPORT_KINDS",
     "Author",
     "CatalogReport",
     "Exported",
@@ -144,15 +144,15 @@ def columns_of(kind: str) -> list[Payload]:
     """The columns of a kind for its documentation: names, how they are read, whether they are needed."""
     return [
         {
-            "field": column.field,
+            "field": column.name,
             "headers": list(dict.fromkeys(column.headers)),
             "reader": column.reader,
-            "required": column.required,
-            "allowed": list(ALLOWED.get(column.field, ())) if column.reader == "word" else [],
+            "required": column.asked,
+            "allowed": list(column.accepted) if column.reader == "word" else [],
             "example": column.example,
             "note": column.note,
         }
-        for column in KINDS[kind].in_template()
+        for column in IMPORT_KINDS[kind].in_template
     ]
 
 

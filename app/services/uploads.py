@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Engine
 
 from app.catalog import tables
+from app.catalog.columns import KINDS
 from app.catalog.db import reading
 from app.catalog.imports import quotes as quote_rows
-from app.catalog.imports.columns import KINDS
 from app.catalog.imports.complete import Completer, Incomplete
 from app.catalog.imports.faults import ImportRefused, RowFault
 from app.catalog.imports.files import Deadline, Objects, Sheet, is_workbook, read_file
@@ -107,7 +107,7 @@ def _items_of_table(kind: str, found: Sheet) -> list[Item]:
     wanted = KINDS[kind]
     header = find_header(found.rows, wanted)
     if header is None:
-        known = [c.english for c in wanted.columns if c.required] or [c.english for c in wanted.in_template()]
+        known = [c.english for c in wanted.imported if c.asked] or [c.english for c in wanted.in_template]
         raise ImportRefused("no_header_row", known=known)
     if header.twice:
         raise ImportRefused("column_twice", value=", ".join(header.twice))
@@ -158,7 +158,7 @@ def with_cell(item: Item, kind: str, field: str, value: str, *, replaces: bool =
     own = [
         header
         for header in item.cells
-        if any(cell.column.field == field for cell in read_header([header], KINDS[kind]).cells)
+        if any(cell.column.name == field for cell in read_header([header], KINDS[kind]).cells)
     ]
     if not value or (own and not replaces and any(str(item.cells[h] or "").strip() for h in own)):
         return item

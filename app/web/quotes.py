@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.services.contract import InputFault, Snapshot
 from app.services.importing import (
-    KINDS,
+    IMPORT_KINDS,
     Author,
     ImportOptions,
     ImportRefused,
@@ -218,8 +218,8 @@ def _fault(fault: RowFault, line: QuoteLineRead, page: Page) -> tuple[str, str]:
     """The column at fault in the reader's language, and what is wrong with it."""
     column = fault.column
     if column == fault.field:
-        known = {c.field: c.chinese if page.language == "zh" else c.english for c in KINDS["quotes"].columns}
-        column = known.get(column, column).replace("_", " ")
+        known = IMPORT_KINDS["quotes"].by_name.get(column)
+        column = (known.header(page.language) if known else column).replace("_", " ")
     if fault.field == "supplier" and fault.code == "required":
         if not line.file:
             return column, page._("The table names no supplier: write it in the field below.")

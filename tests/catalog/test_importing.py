@@ -21,9 +21,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from app.catalog.changes import Author, ChangeRefused, history, undo
+from app.catalog.columns import IMPORT_KINDS as KINDS
 from app.catalog.db import sqlite_path
 from app.catalog.importing import ImportOptions, ImportReport, import_file, import_items, template
-from app.catalog.imports.columns import KINDS
 from app.catalog.imports.faults import ImportRefused
 from app.catalog.seed import load_seed
 from app.catalog.snapshot_load import load_snapshot
@@ -268,7 +268,7 @@ def test_a_template_names_its_columns_and_its_example_is_readable(
     assert {f.code for f in report.faults} <= {"required", "unknown_value", "card_not_confirmed"}, (
         report.faults
     )
-    assert set(report.mapping.values()) == {c.field for c in KINDS[kind].in_template()}
+    assert set(report.mapping.values()) == {c.name for c in KINDS[kind].in_template}
     assert report.ignored == ()
 
 

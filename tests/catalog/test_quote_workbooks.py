@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from app.catalog.columns.observations import QUOTES
 from app.catalog.importing import ImportOptions, import_file, import_items
-from app.catalog.imports.columns import QUOTES
 from app.catalog.imports.faults import ImportRefused
 from app.catalog.imports.headers import read_header
 from app.catalog.imports.quote_titles import company_of, supplier_of_file

@@ -42,15 +42,16 @@ from sqlalchemy import Engine, insert, text, update
 from app.catalog import tables
 from app.catalog.backup import back_up_file
 from app.catalog.changes import Author
+from app.catalog.columns import CATALOG_ROWS
+from app.catalog.columns.cells import BASES, FIGURE_UNITS
 from app.catalog.db import create_engine_from_url, sqlite_path, upgrade
 from app.catalog.importing import ImportOptions, ImportReport, import_items
 from app.catalog.lint_catalog import lint_database
 from app.catalog.seed import load_seed
-from app.catalog.seed_spec import BASES, FIGURE_UNITS
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot
 from app.catalog.tables import ModelRow
-from app.catalog.versions import CATALOG_ROWS, table_of
+from app.catalog.versions import table_of
 from app.core.faults import InputFault
 from app.core.question import CONDITIONS, PriceRules
 

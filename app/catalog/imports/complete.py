@@ -7,13 +7,14 @@ from datetime import date
 from typing import Any
 
 from app.catalog import tables
-from app.catalog.imports.columns import DIMENSIONS, KINDS, ImportKind
+from app.catalog.columns.cells import FIGURE_UNITS
+from app.catalog.columns.kinds import DataKind, Row
+from app.catalog.columns.subjects import DIMENSIONS, FIGURES
 from app.catalog.imports.measured import OWN_SOURCE, UNITS, complete
 from app.catalog.imports.references import References
-from app.catalog.imports.rows import Parsed, Row, check_cell
+from app.catalog.imports.rows import Parsed, check_cell
 from app.catalog.imports.values import DOLLAR, CellFault, Money, shown
 from app.catalog.seed_read import natural_id
-from app.catalog.seed_spec import FIGURE_UNITS, SeedFile
 
 Rows = dict[type[Any], list[Row]]
 HOURS: Mapping[str, float] = {"hour": 1.0, "day": 24.0, "month": 730.0, "year": 8760.0}
@@ -33,7 +34,7 @@ class Completer:
     """Makes table rows of one kind; the default source is that of the whole import."""
 
     def __init__(
-        self, kind: ImportKind, references: References, source: str, source_url: str, today: date
+        self, kind: DataKind, references: References, source: str, source_url: str, today: date
     ) -> None:
         self.kind = kind
         self.references = references
@@ -68,17 +69,17 @@ class Completer:
             ) from fault
 
 
-def finish(spec: SeedFile, given: Row) -> Row:
+def finish(kind: DataKind, given: Row) -> Row:
     """A whole row of a table: defaults, the checks of its file, its id."""
-    row = dict(spec.fixed)
-    for name, column in spec.columns.items():
+    row = dict(kind.fixed)
+    for name, column in kind.in_file.items():
         row[name] = given.get(name, None if column.nullable else column.default)
     row |= {name: value for name, value in given.items() if name not in row}
-    if spec.check:
-        for name, code, params in spec.check(row):
+    if kind.check:
+        for name, code, params in kind.check(row):
             raise Incomplete(name, code, **params)
-    if spec.key:
-        row["id"] = natural_id(spec, row)
+    if kind.key:
+        row["id"] = natural_id(kind, row)
     return row
 
 
@@ -115,7 +116,7 @@ def _price(maker: Completer, parsed: Parsed) -> Rows:
     given.setdefault("name_as_written", _as_written(parsed, "gpu_id", given["gpu_id"]))
     channel = given.get("channel", "").casefold()
     given.setdefault("channel_kind", maker.references.channel_kinds.get(channel, "asking"))
-    return {tables.PriceRow: [finish(_spec(maker.kind), given)]}
+    return {tables.PriceRow: [finish(maker.kind, given)]}
 
 
 def _rental(maker: Completer, parsed: Parsed) -> Rows:
@@ -135,7 +136,7 @@ def _rental(maker: Completer, parsed: Parsed) -> Rows:
     given["per_gpu_hour"] = found.get("per_gpu_hour", given["per_hour"] / count)
     given["source_id"] = maker.take_source(given)
     given.setdefault("name_as_written", _as_written(parsed, "gpu_id", given["gpu_id"]))
-    return {tables.RentalRow: [finish(_spec(maker.kind), given)]}
+    return {tables.RentalRow: [finish(maker.kind, given)]}
 
 
 def _rate(maker: Completer, parsed: Parsed) -> Rows:
@@ -143,14 +144,14 @@ def _rate(maker: Completer, parsed: Parsed) -> Rows:
     if given["base"] == given["quote"]:
         raise Incomplete("quote", "same_currency")
     given["source_id"] = maker.take_source(given)
-    return {tables.ExchangeRateRow: [finish(_spec(maker.kind), given)]}
+    return {tables.ExchangeRateRow: [finish(maker.kind, given)]}
 
 
 def _figure(maker: Completer, parsed: Parsed) -> Rows:
     given = dict(parsed.values)
     given.setdefault("unit", FIGURE_UNITS.get(given["figure"], ""))
     given["source_id"] = maker.take_source(given)
-    return {tables.GpuFigureRow: [finish(_spec(maker.kind), given)]}
+    return {tables.GpuFigureRow: [finish(maker.kind, given)]}
 
 
 def _gpu(maker: Completer, parsed: Parsed) -> Rows:
@@ -166,10 +167,9 @@ def _gpu(maker: Completer, parsed: Parsed) -> Rows:
                 raise Incomplete(name, "required")
         if "memory_gib" not in figures:
             raise Incomplete("memory_gib", "required")
-        card = finish(_spec(maker.kind), given | {"source_id": source_id})
+        card = finish(maker.kind, given | {"source_id": source_id})
         maker.references.gpu_ids.add(given["id"])
         maker.references.gpus.add([(given["id"], given["id"])])
-    spec = _spec(KINDS["figures"])
     rows = []
     for name, value in figures.items():
         figure = {
@@ -183,17 +183,17 @@ def _gpu(maker: Completer, parsed: Parsed) -> Rows:
             "formula": formula,
             "note": note,
         }
-        rows.append(_checked_figure(spec, figure))
+        rows.append(_checked_figure(figure))
     return {tables.GpuRow: [card], tables.GpuFigureRow: rows}
 
 
-def _checked_figure(spec: SeedFile, figure: Row) -> Row:
+def _checked_figure(figure: Row) -> Row:
     """A figure by the rules of its own table; a fault of its value stands under the name of the figure."""
     name = "value"
     try:
         for name in ("value", "basis", "as_of"):
-            check_cell(spec.columns[name], figure[name])
-        return finish(spec, figure)
+            check_cell(FIGURES.by_name[name], figure[name])
+        return finish(FIGURES, figure)
     except CellFault as fault:
         params = {"value": shown(figure[name])} | fault.params
         raise Incomplete(figure["figure"] if name == "value" else name, fault.code, **params) from fault
@@ -221,7 +221,7 @@ def _benchmark(maker: Completer, parsed: Parsed) -> Rows:
     if own and not source and not url:
         given["source"] = OWN_SOURCE
     given["source_id"] = maker.take_source(given)
-    return {tables.BenchmarkRow: [finish(_spec(maker.kind), given) | {"own": own}]}
+    return {tables.BenchmarkRow: [finish(maker.kind, given) | {"own": own}]}
 
 
 def _model(maker: Completer, parsed: Parsed) -> Rows:
@@ -234,13 +234,7 @@ def _model(maker: Completer, parsed: Parsed) -> Rows:
     published = given.get("published_source_id")
     if published and published not in maker.references.sources:
         raise Incomplete("published_source_id", "unknown_source", value=published)
-    return {tables.ModelRow: [finish(_spec(maker.kind), given)]}
-
-
-def _spec(kind: ImportKind) -> SeedFile:
-    if kind.spec is None:
-        raise LookupError(f"{kind.name} has no table of its own rules")
-    return kind.spec
+    return {tables.ModelRow: [finish(maker.kind, given)]}
 
 
 _MAKERS: dict[str, Callable[[Completer, Parsed], Rows]] = {

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.catalog.imports.columns import ImportColumn, ImportKind, header_key
+from app.catalog.columns.kinds import Column, DataKind, header_key
 from app.catalog.imports.values import CURRENCY_WORDS, is_empty, shown
 from app.catalog.names import normalise_name
 
@@ -25,7 +25,7 @@ class HeaderCell:
 
     at: int
     text: str
-    column: ImportColumn
+    column: Column
     scale: float = 1.0
     """10,000 under 价格(万元)."""
     currency: str = ""
@@ -45,9 +45,9 @@ class Header:
     """Further columns of a field that may have several, the one that names the model being the first."""
 
 
-def read_header(cells: Sequence[object], kind: ImportKind, row: int = 0) -> Header:
+def read_header(cells: Sequence[object], kind: DataKind, row: int = 0) -> Header:
     """What the cells of a row mean as headers."""
-    known = kind.by_header()
+    known = kind.by_header
     found: list[HeaderCell] = []
     ignored: list[str] = []
     twice: list[str] = []
@@ -63,32 +63,32 @@ def read_header(cells: Sequence[object], kind: ImportKind, row: int = 0) -> Head
             continue
         scale, currency = _said_by(text) if meant.reader == "money" else (1.0, "")
         here = HeaderCell(at, text, meant, scale, currency)
-        if meant.field not in seen:
-            seen[meant.field] = len(found)
+        if meant.name not in seen:
+            seen[meant.name] = len(found)
             found.append(here)
-        elif meant.field in JOINED:
-            first = found[seen[meant.field]]
+        elif meant.name in JOINED:
+            first = found[seen[meant.name]]
             if "型号" in text and "型号" not in first.text:
-                found[seen[meant.field]], here = here, first
+                found[seen[meant.name]], here = here, first
             joined.append(here)
         else:
-            twice.append(f"{found[seen[meant.field]].text} / {text}")
+            twice.append(f"{found[seen[meant.name]].text} / {text}")
     return Header(row, tuple(found), tuple(ignored), tuple(twice), tuple(joined))
 
 
-def find_header(rows: Sequence[Sequence[object]], kind: ImportKind) -> Header | None:
+def find_header(rows: Sequence[Sequence[object]], kind: DataKind) -> Header | None:
     """The row among the first that names the most columns, at least two; None when there is none."""
     best: Header | None = None
     for row, cells in enumerate(rows[:SEARCHED_ROWS]):
         header = read_header(cells, kind, row)
-        if len(header.cells) >= min(2, len(kind.columns)) and (
+        if len(header.cells) >= min(2, len(kind.imported)) and (
             best is None or len(header.cells) > len(best.cells)
         ):
             best = header
     return best
 
 
-def _meaning(text: str, known: Mapping[str, ImportColumn]) -> ImportColumn | None:
+def _meaning(text: str, known: Mapping[str, Column]) -> Column | None:
     plain = normalise_name(text)
     inside = "".join(_BRACKET.findall(plain))
     outside = _BRACKET.sub("", plain)

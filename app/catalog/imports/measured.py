@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.catalog.imports.columns import ADAPTERS
+from app.catalog.columns.cells import ADAPTERS
 from app.catalog.imports.references import References
 from app.core.estimates import Message
 from app.core.formats import format_of, is_format

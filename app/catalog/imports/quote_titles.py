@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.catalog.imports.columns import QUOTES
+from app.catalog.columns.observations import QUOTES
 from app.catalog.imports.headers import Header, HeaderCell
 from app.catalog.imports.rows import Record
 from app.catalog.imports.values import is_empty
@@ -91,14 +91,14 @@ def with_joined(record: Record, row: Sequence[Any], header: Header) -> Record:
 
 def said_around(rows: Sequence[Sequence[Any]]) -> dict[str, Cell]:
     """Terms that hold for the whole table, by field, from the lines around it."""
-    known = {normalise_name(h): QUOTES.column(n) for n in _SAID_ONCE for h in QUOTES.column(n).headers}
-    known |= {normalise_name(word): QUOTES.column("supplier") for word in _SELLER}
+    known = {normalise_name(h): QUOTES.by_name[n] for n in _SAID_ONCE for h in QUOTES.by_name[n].headers}
+    known |= {normalise_name(word): QUOTES.by_name["supplier"] for word in _SELLER}
     found: dict[str, Cell] = {}
 
     def note(label: str, value: Any) -> None:
         column = known.get(normalise_name(label))
         if column is not None and not is_empty(value):
-            found.setdefault(column.field, (HeaderCell(-1, column.english, column), value))
+            found.setdefault(column.name, (HeaderCell(-1, column.english, column), value))
 
     for row in rows:
         cells = [cell for cell in row if not is_empty(cell)]
@@ -181,5 +181,5 @@ def _agreed(words: Iterable[TaxWords]) -> dict[str, Any]:
 
 
 def _cell(name: str, value: Any) -> Cell:
-    column = QUOTES.column(name)
+    column = QUOTES.by_name[name]
     return HeaderCell(-1, column.english, column), value

@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from app.catalog import tables
+from app.catalog.columns.cells import PER_WORDS
+from app.catalog.columns.observations import QUOTES
 from app.catalog.imports import values
-from app.catalog.imports.columns import PER_WORDS
 from app.catalog.imports.complete import Completer, Incomplete, Rows, take_money
 from app.catalog.imports.doubts import Doubt
 from app.catalog.imports.files import Sheet
@@ -23,7 +24,6 @@ from app.catalog.imports.values import CellFault, is_empty
 from app.catalog.market import market_prices
 from app.catalog.names import normalise_name
 from app.catalog.seed_read import natural_id
-from app.catalog.seed_spec import SeedFile
 from app.catalog.versions import table_of
 from app.core.estimates import Message
 from app.core.gpu import RATE_FIGURES
@@ -32,27 +32,6 @@ from app.core.quotes import DOUBTFUL, QuotedCard, QuoteLine, flags, normalise
 
 MAX_CANDIDATES = 8
 _PER = {"card": "card", "server-8": "server-8"} | {normalise_name(k): v for k, v in PER_WORDS.items()}
-_KEY = SeedFile(
-    "quotes",
-    tables.QuoteRow,
-    {},
-    key=(
-        "supplier",
-        "item_as_written",
-        "gpu_id",
-        "quantity",
-        "unit_price",
-        "currency",
-        "per",
-        "tax",
-        "tax_rate",
-        "invoice",
-        "condition",
-        "quoted_on",
-        "valid_until",
-        "note",
-    ),
-)
 _RELATIVE = re.compile(r"([0-9]+)\s*(?:个)?\s*(?:工作日|天|日|days?)")
 _WORD = re.compile(r"[a-z0-9]")
 
@@ -110,7 +89,7 @@ def make(maker: Completer, parsed: Parsed) -> Rows:
         if name not in ("id", "withdrawn", "held")
     }
     row |= {"withdrawn": False, "held": ""}
-    row["id"] = natural_id(_KEY, row)
+    row["id"] = natural_id(QUOTES, row)
     return {tables.QuoteRow: [row]}
 
 

@@ -9,19 +9,16 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from app.catalog.columns.kinds import Column, DataKind, Row
 from app.catalog.dates import effective_date
 from app.catalog.imports import values
-from app.catalog.imports.columns import ALLOWED, ImportColumn, ImportKind
 from app.catalog.imports.faults import MAX_KEPT, ImportRefused, RowFault
 from app.catalog.imports.files import refuse_deep
 from app.catalog.imports.headers import Header, HeaderCell
 from app.catalog.imports.references import References
 from app.catalog.imports.values import CellFault, Money, is_empty, shown
 from app.catalog.names import normalise_name, normalise_region
-from app.catalog.seed_spec import Column
 from app.core.estimates import Message
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +69,9 @@ class Faults:
 class RowReader:
     """Reads the records of one kind."""
 
-    def __init__(self, kind: ImportKind, references: References, today: date, faults: Faults) -> None:
+    def __init__(self, kind: DataKind, references: References, today: date, faults: Faults) -> None:
         self.kind = kind
+        self.columns = kind.imported
         self.references = references
         self.today = today
         self.faults = faults
@@ -84,22 +82,22 @@ class RowReader:
         """Typed values of a record; None when one of its cells is at fault."""
         before = self.faults.total
         found: Row = {}
-        for column in self.kind.columns:
-            cell = record.cells.get(column.field)
+        for column in self.columns:
+            cell = record.cells.get(column.name)
             if cell is None or is_empty(cell[1]):
-                if column.required:
-                    self.faults.add(record, column.field, "required")
+                if column.asked:
+                    self.faults.add(record, column.name, "required")
                 continue
             try:
-                found[column.field] = self._cell(column, *cell)
+                found[column.name] = self._cell(column, *cell)
             except CellFault as fault:
                 params = {"value": shown(cell[1])} | fault.params
-                self.faults.add(record, column.field, fault.code, **params)
+                self.faults.add(record, column.name, fault.code, **params)
         if self.faults.total != before:
             return None
         return Parsed(record, found, bool(found.pop("confirm", False)))
 
-    def _cell(self, column: ImportColumn, header: HeaderCell, value: Any) -> Any:
+    def _cell(self, column: Column, header: HeaderCell, value: Any) -> Any:
         if column.reader == "money":
             return _money(header, value)
         if column.reader in ("gpu", "model"):
@@ -108,10 +106,8 @@ class RowReader:
             return self._date(column, value)
         if column.reader == "word":
             return self._word(column, value)
-        parsed = _READERS[column.reader](value)
-        rule = self.kind.spec.columns.get(column.field) if self.kind.spec else None
-        if rule is not None:
-            check_cell(rule, parsed)
+        parsed = _READERS[column.reader or "text"](value)
+        check_cell(column, parsed)
         return parsed
 
     def _name(self, kind: str, text: str) -> str:
@@ -127,26 +123,26 @@ class RowReader:
             raise found
         return found
 
-    def _word(self, column: ImportColumn, value: Any) -> str:
-        allowed = ALLOWED[column.field]
-        known = self._words.get(column.field)
+    def _word(self, column: Column, value: Any) -> str:
+        allowed = column.accepted
+        known = self._words.get(column.name)
         if known is None:
             spellings = {**{word: word for word in allowed}, **column.words}
-            if column.field == "tax":
+            if column.name == "tax":
                 spellings |= {"true": "included", "是": "included", "false": "excluded", "否": "excluded"}
-            known = self._words[column.field] = {normalise_name(w): meant for w, meant in spellings.items()}
+            known = self._words[column.name] = {normalise_name(w): meant for w, meant in spellings.items()}
         text = str(value).lower() if isinstance(value, bool) else values.text_of(value, 200)
         meant = known.get(normalise_name(text))
         if meant is None:
             raise CellFault("unknown_value", allowed=list(allowed))
         return meant
 
-    def _date(self, column: ImportColumn, value: Any) -> str:
+    def _date(self, column: Column, value: Any) -> str:
         text = values.date_of(value)
         counted_from = effective_date(text)
         # A month counts from its last day and may still be running; a day that has not come is a slip.
         started = date.fromisoformat(f"{text}-01-01"[:10]) if len(text) < 10 else counted_from
-        if started is not None and started > self.today and column.field != "launch_date":
+        if started is not None and started > self.today and column.name != "launch_date":
             raise CellFault("in_future", day=self.today.isoformat())
         return text
 
@@ -155,15 +151,13 @@ def records_of_table(header: Header, lines: Sequence[int], rows: Sequence[Sequen
     """Records below a header row; rows that are wholly blank are left out."""
     found = []
     for line, row in zip(lines[header.row + 1 :], rows[header.row + 1 :], strict=True):
-        cells = {c.column.field: (c, row[c.at]) for c in header.cells if c.at < len(row)}
+        cells = {c.column.name: (c, row[c.at]) for c in header.cells if c.at < len(row)}
         if any(not is_empty(value) for _, value in cells.values()):
             found.append(Record(line, cells))
     return found
 
 
-def records_of_objects(
-    kind: ImportKind, items: Iterable[Any], faults: Faults, *, strict: bool
-) -> list[Record]:
+def records_of_objects(kind: DataKind, items: Iterable[Any], faults: Faults, *, strict: bool) -> list[Record]:
     """Records of JSON objects; with `strict` a key that means nothing is a fault."""
     from app.catalog.imports.headers import read_header
 
@@ -179,29 +173,29 @@ def records_of_objects(
             if key not in headers:
                 headers[key] = next(iter(read_header([key], kind).cells), None)
             cell = headers[key]
-            if cell is None or cell.column.field in cells:
+            if cell is None or cell.column.name in cells:
                 if strict:
                     faults.add(
                         record, key[:80], "unknown_field" if cell is None else "named_twice", value=key[:80]
                     )
                 continue
-            cells[cell.column.field] = (cell, value)
+            cells[cell.column.name] = (cell, value)
         found.append(record)
     return found
 
 
-def check_cell(rule: Column, value: Any) -> None:
+def check_cell(column: Column, value: Any) -> None:
     """Refuse a value that the table does not take: not allowed, of another form, or out of range."""
-    if rule.kind == "text" and isinstance(value, str):
-        if rule.allowed and value not in rule.allowed:
-            raise CellFault("unknown_value", allowed=[w for w in rule.allowed if w])
-        if rule.pattern and not re.fullmatch(rule.pattern, value):
+    if column.kind == "text" and isinstance(value, str):
+        if column.choices and value not in column.choices:
+            raise CellFault("unknown_value", allowed=[w for w in column.choices if w])
+        if column.pattern and not re.fullmatch(column.pattern, value):
             raise CellFault("not_valid")
-    if rule.kind in ("number", "integer") and isinstance(value, (int, float)):
-        if rule.low is not None and value < rule.low:
-            raise CellFault("too_small", limit=rule.low)
-        if rule.high is not None and value > rule.high:
-            raise CellFault("too_large", limit=rule.high)
+    if column.kind in ("number", "integer") and isinstance(value, (int, float)):
+        if column.low is not None and value < column.low:
+            raise CellFault("too_small", limit=column.low)
+        if column.high is not None and value > column.high:
+            raise CellFault("too_large", limit=column.high)
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, Any]:
