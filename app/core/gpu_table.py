@@ -12,6 +12,7 @@ import numpy.typing as npt
 from app.core.formats import Format
 from app.core.gpu import RATE_FIGURES, Gpu
 from app.core.kept import Kept
+from app.core.tracing import floats
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -191,7 +192,7 @@ def _compute_rate(table: GpuTable, fmt: Format) -> ComputeRate:
     old_amd = np.isin(table.card_class, _MAYBE_WITHOUT_BF16) & np.isnan(table.rate("bf16_tflops"))
     vega = table.card_class == CARD_CLASSES.index("gcn")
     lacks_bf16 = np.asarray(old_nvidia | old_amd | vega, dtype=bool)
-    no = np.zeros(table.usable_gib.shape, dtype=bool)
+    no = np.zeros(np.shape(table.usable_gib), dtype=bool)
     if fmt.compute.rate == "fp32_tflops":
         return ComputeRate(fp32, no, no)
     if fmt.compute.rate == "fp16_tflops":
@@ -305,4 +306,4 @@ def _first(*columns: Floats) -> Floats:
     result = columns[0]
     for column in columns[1:]:
         result = np.where(np.isnan(result), column, result)
-    return np.asarray(result, dtype=np.float64)
+    return floats(result)

@@ -11,7 +11,10 @@ appears as the plain number that it is: the formula stays right, it only says le
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -64,8 +67,10 @@ def _binary(symbol: str, left: object, right: object, value: float) -> Traced:
     if symbol == "/" and a[0] == "*" and a[2] == b:
         # Multiplied and divided by the same.
         return Traced(value, a[1])
-    if symbol == "*" and ("number", 0.0) in (a, b):
-        return Traced(0.0, ("number", 0.0))
+    if symbol == "/" and a == b:
+        return Traced(value, ("number", 1.0))
+    if symbol == "*" and ("number", 0.0) in (a, b) or symbol == "/" and a == ("number", 0.0):
+        return Traced(value, ("number", value))
     return Traced(value, (symbol, a, b))
 
 
@@ -140,7 +145,7 @@ class Traced(Constant):
         """numpy's elementwise functions of single numbers."""
         traced = _UFUNCS.get(ufunc.__name__)
         if method == "__call__" and traced is not None and all(np.ndim(_plain(v)) == 0 for v in inputs):
-            return traced(*(v if isinstance(v, float) else float(v) for v in inputs))
+            return traced(*(v if isinstance(v, Constant) else float(v) for v in inputs))
         return getattr(ufunc, method)(*map(_plain, inputs), **more)
 
     def __array_function__(
@@ -203,12 +208,15 @@ def floats(value: Any) -> npt.NDArray[np.float64]:
 
 
 def named(value: T, name: str) -> T:
-    """The same number; in a traced run an operand of its own, with how it came about."""
+    """The same number; in a traced run an operand of its own, with how it came about.
+
+    What has a name keeps it, and a factor of 1 needs none.
+    """
     if value.__class__ is not Traced:
         return value
     traced = cast(Traced, value)
     node = traced.node
-    if node[0] == "name" and node[1] == name:
+    if node[0] == "name" or node == ("number", 1.0):
         return value
     given = node[0] == "number"
     return cast(T, Traced(float(traced), ("name", name, float(traced), None if given else node)))
@@ -254,6 +262,40 @@ class Probe:
         return isinstance(other, Probe) and self.target == other.target and self.values == other.values
 
 
+def replaced(work: T, **changes: object) -> T:
+    """As `dataclasses.replace`, of a probe too."""
+    if work.__class__ is Probe:
+        return cast(T, Probe(replace(cast(Any, work).target, **changes)))
+    return cast(T, replace(cast(Any, work), **changes))
+
+
+def addends(value: float) -> list[tuple[str, float]]:
+    """The summands of a traced sum with the names that they have, empty where they have none."""
+    found: list[tuple[str, float]] = []
+    nodes: list[Node] = [_node(value)]
+    while nodes:
+        node = nodes.pop()
+        if node[0] == "+":
+            nodes += [node[2], node[1]]
+        elif node[:2] == ("call", "max"):
+            nodes.append(max(node[2], key=_value))
+        else:
+            found.append((node[1] if node[0] == "name" else "", Traced(_value(node), node)))
+    return found
+
+
+def _value(node: Node) -> float:
+    """The number of a node."""
+    kind = node[0]
+    if kind == "number":
+        return cast(float, node[1])
+    if kind == "name":
+        return cast(float, node[2])
+    if kind == "call":
+        return _CALLED[node[1]](*map(_value, node[2]))
+    return _OPERATORS[kind](_value(node[1]), _value(node[2]))
+
+
 PROBED = frozenset({"model", "format", "offload"})
 SILENT_ONES = frozenset({"data", "tensor", "pipeline", "expert", "cards", "gradient_accumulation"})
 
@@ -264,9 +306,9 @@ def operand(near: object, value: float, name: str = "") -> float:
     Parameters
     ----------
     near: what the run is of: a `Probe` in a traced run. value: the number. name: of the operand; a
-    `Constant` has its own.
+    `Constant` has its own. Factors of 0 and 1 stay plain: they say nothing.
     """
-    if near.__class__ is not Probe or value.__class__ is Traced:
+    if near.__class__ is not Probe or value.__class__ is Traced or value in (0.0, 1.0):
         return value
     return given(value, value.name if isinstance(value, Constant) else name)
 
@@ -293,6 +335,13 @@ def worked(value: float) -> Worked:
     return Worked(text, tuple(writer.operands.values()))
 
 
+_OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": _quotient,
+    "**": operator.pow,
+}
 _RANKS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 3}
 _WRITTEN = {float(2**10): "2**10", float(2**20): "2**20", float(2**30): "2**30", 1e9: "10**9", 1e12: "10**12"}
 
@@ -347,5 +396,10 @@ class _Writer:
 def _number(value: float, rank: int) -> str:
     if value in _WRITTEN:
         return _WRITTEN[value] if rank <= 3 else f"({_WRITTEN[value]})"
+    if not math.isfinite(value):
+        return repr(value)
+    share = Fraction(value).limit_denominator(12)
+    if share.denominator in (3, 6, 7, 9, 11, 12) and float(share) == value:
+        return f"({share.numerator} / {share.denominator})"
     text = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
     return f"({text})" if value < 0 and rank else text

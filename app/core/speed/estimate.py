@@ -19,6 +19,7 @@ from app.core.speed.own import NO_PINS, PARTS, RUN, OwnRow, Pins, pins
 from app.core.speed.predict import predict
 from app.core.speed.rows import STEPS_PER_S
 from app.core.speed.terms import Plans, Shape, Terms, cell_of
+from app.core.speed.worked import Question, SpeedFormulas, formulas
 from app.core.workload import Parallelism, Workload, resolve
 
 BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
@@ -38,12 +39,26 @@ class SpeedGrid:
     corrections: Corrections
     expected: Floats
     """Units per second over all cards, (cards, plans)."""
+    question: Question
     plain: SpeedGrid | None = None
     """The same question in fp32, which cards without tf32 answer."""
     in_plain: Flags | None = None
     """(cards,) those cards."""
+    twin: SpeedGrid | None = None
+    """The same question in the other of fp32 and tf32, whose figure counts in some cells."""
     limit_ms: float | None = None
     """Asked of one output token; None where nothing is."""
+
+    @property
+    def headline(self) -> str:
+        """Phase of `anchors.PHASES` that corrects the headline figure."""
+        return HEADLINE.get(self.terms.phase, "other")
+
+    def formulas(self, card: int, plan: int) -> SpeedFormulas:
+        """How the figures of one cell were computed."""
+        if self.plain is not None and self.in_plain is not None and self.in_plain[card]:
+            return self.plain.formulas(card, plan)
+        return formulas(self, card, plan)
 
     @cached_property
     def token_ms(self) -> Floats | None:
@@ -198,9 +213,9 @@ def speed_grid(
     for card, plan in zip(*np.nonzero(clash), strict=True):
         firm[card, plan] = vector.basis(int(card), int(plan))[0] == BASES[0]
     if vector is grid:
-        return replace(grid, expected=np.where(clash & ~firm, matrix.expected, vector.expected))
+        return replace(grid, expected=np.where(clash & ~firm, matrix.expected, vector.expected), twin=matrix)
     raised = np.where((clash & firm) | lacks[:, np.newaxis], vector.expected, matrix.expected)
-    return replace(grid, expected=raised, plain=vector, in_plain=lacks)
+    return replace(grid, expected=raised, plain=vector, in_plain=lacks, twin=vector)
 
 
 def _grid(
@@ -230,12 +245,14 @@ def _grid(
     found = corrections(work, table, position, index, kinds, [p.cards for p in plans], rows)
     if pinned:
         found = found.pinned(_pins(work, terms, plans, table, gpus, index))
+    shape = Shape.of(work)
     limit_ms = work.latency_limit_ms if work.load != "single" and "decode" in terms.detail else None
     if limit_ms:
         # Measured decoding, not the model's, has to keep the limit.
         allowed = limit_ms / 1000.0 * np.exp(found.offset.get("decode", 0.0))
-        shape = replace(Shape.of(work), token_limit_s=allowed)
+        shape = replace(shape, token_limit_s=allowed)
         terms = predict(work, Plans.of(plans), column, shape, peak)
+    question = Question(work, tuple(plans), column, peak, shape)
     rate = np.broadcast_to(terms.rate, (len(rows), len(plans)))
     if terms.phase == RUN_PHASE:
         # Each phase is corrected by its own measurements; the rate of the run follows from both times.
@@ -243,9 +260,10 @@ def _grid(
         corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
         run = np.exp(found.pins.offset.get(RUN, 0.0))
         whole = np.asarray(rate * plain / corrected * run, dtype=np.float64)
-        return SpeedGrid(terms, found, whole, limit_ms=limit_ms)
+        return SpeedGrid(terms, found, whole, question, limit_ms=limit_ms)
     offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
-    grid = SpeedGrid(terms, found, rate if offset is None else rate * np.exp(offset), limit_ms=limit_ms)
+    expected = rate if offset is None else rate * np.exp(offset)
+    grid = SpeedGrid(terms, found, expected, question, limit_ms=limit_ms)
     return _at_least_in_turns(grid) if terms.phase == "saturated" else grid
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, GpuTable
+from app.core.tracing import floats
 from app.core.units import GB, Number
 
 BYTES_PER_PIXEL = 3.0
@@ -31,7 +32,7 @@ def copy_limit_s(cards: GpuTable, images: Number, pixels: Number) -> Floats:
     -----
     ResNet-50 at 1761 img/s of 224 x 224 uint8 needs 0.27 GB/s: PCIe 3.0 x16 is no limit.
     """
-    return np.asarray(np.multiply(images, pixels) * BYTES_PER_PIXEL / (cards.copy_gb_s * GB))
+    return floats(np.multiply(images, pixels) * BYTES_PER_PIXEL / (cards.copy_gb_s * GB))
 
 
 def copy_gb_s(images_per_s: Number, pixels: Number, bytes_per_pixel: float = BYTES_PER_PIXEL) -> Number:

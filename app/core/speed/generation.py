@@ -13,25 +13,30 @@ from app.core.speed.inference import bandwidth_share, reference_kernels
 from app.core.speed.scaling import exposed_gradient_s
 from app.core.speed.terms import Plans, Shape, Terms
 from app.core.speed.vision import counts_at_asked_size
+from app.core.tracing import Constant, counted, floats, named, operand
 from app.core.units import GB, TERA, Number
 from app.core.workload import Workload
 
-UNET_POSITIONS_PER_TOKEN = 12.0
+UNET_POSITIONS_PER_TOKEN = Constant(
+    12.0, "positions_per_token", "", "latent positions that share one pass over the parameters"
+)
 """A U-Net applies its parameters at falling resolutions: 2 P x latent positions / 12 (SD 1.5: 339 GMAC)."""
-TRANSFORMER_PATCH = 4.0
+TRANSFORMER_PATCH = Constant(4.0, "positions_per_token")
 """Latent positions per token of a diffusion transformer (2 x 2 patches)."""
-TRANSFORMER_TEXT_TOKENS = 512.0
+TRANSFORMER_TEXT_TOKENS = Constant(512.0, "text_tokens", "", "tokens of the text beside the image")
 GUIDANCE_PASSES = 2.0
-AUDIO_POSITIONS = 1500.0
+AUDIO_POSITIONS = Constant(1500.0, "audio_positions")
 SCHEDULES: dict[str, tuple[float, float]] = {
     "flux.1-dev": (28.0, 1.0),
     "flux.1-schnell": (4.0, 1.0),
 }
 """Denoising steps and passes per step of distilled models, by id; others take the default and guidance."""
-SPEECH_SHARE = 0.35
-LONGEST_WINDOW = 0.06
+SPEECH_SHARE = Constant(0.35, "compute_share")
+LONGEST_WINDOW = Constant(
+    0.06, "longest_window", "", "share that a doubling of the windows adds to the tokens of the longest"
+)
 """A batch writes until its longest window is done: tokens x (1 + 0.06 log2 windows)."""
-WINDOW_HOST_S = 0.02
+WINDOW_HOST_S = Constant(0.02, "window_host_s", "s", "work of the host for one window")
 """Mel spectrogram and text of one window on the host, seconds."""
 
 register(
@@ -85,12 +90,12 @@ def denoiser_macs(model: ModelArchitecture, pixels: Number) -> Number:
     """Multiply-accumulates of one pass of the denoiser over one image."""
     if model.forward_macs:
         size = model.image_size or (512, 512)
-        return model.forward_macs * np.divide(pixels, float(size[0] * size[1]))
-    positions = np.divide(pixels, float(model.latent_downscale**2))
-    parameters = _denoiser_parameters(model)
+        return named(model.forward_macs * np.divide(pixels, 1.0 * size[0] * size[1]), "denoiser_macs")
+    positions = named(np.divide(pixels, 1.0 * model.latent_downscale**2), "latent_positions")
+    parameters = counted(_denoiser_parameters, model, name="denoiser_parameters")
     if "unet" in model.backbone.lower():
-        return parameters * positions / UNET_POSITIONS_PER_TOKEN
-    return parameters * (positions / TRANSFORMER_PATCH + TRANSFORMER_TEXT_TOKENS)
+        return named(parameters * positions / UNET_POSITIONS_PER_TOKEN, "denoiser_macs")
+    return named(parameters * (positions / TRANSFORMER_PATCH + TRANSFORMER_TEXT_TOKENS), "denoiser_macs")
 
 
 def schedule(model: ModelArchitecture) -> tuple[float, float]:
@@ -131,11 +136,10 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
     """
     macs = denoiser_macs(work.model, shape.pixels)
     # Larger denoisers are larger matrix products.
-    size = (
-        np.maximum(np.asarray(macs, dtype=np.float64) / c.DIFFUSION_MACS, 1e-3) ** c.DIFFUSION_MACS_EXPONENT
-    )
-    share = np.minimum(cards.by_class(c.DIFFUSION_SHARE) * size, c.DIFFUSION_MOST)
-    share = share * c.DIFFUSION_SOFTWARE[work.software]
+    size = np.maximum(floats(macs) / c.DIFFUSION_MACS, 1e-3) ** c.DIFFUSION_MACS_EXPONENT
+    base = named(cards.by_class(c.DIFFUSION_SHARE), "diffusion_share")
+    share = np.minimum(base * named(size, "size_factor"), c.DIFFUSION_MOST)
+    share = share * operand(work, c.DIFFUSION_SOFTWARE[work.software], "software_share")
     if work.format.compute.narrow:
         share = np.where(rate.fallback, share, share * c.DIFFUSION_NARROW)
     if work.format.compute.group == "fp32":
@@ -148,17 +152,22 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
         steps = 1.0
     else:
         steps, passes = schedule(work.model)
+        steps, passes = operand(work, steps, "denoising_steps"), operand(work, passes, "passes")
         flops = 2.0 * macs * passes * steps
-        local = np.ceil(np.divide(shape.batch, plans.data))
-        images = np.asarray(shape.batch, dtype=np.float64)
-    compute_s = local * flops / (rate.tflops * TERA * share)
-    launch_s = steps * _step_launch_s(work) + np.zeros_like(compute_s)
-    busy = np.maximum(compute_s, launch_s)
+        local = named(np.ceil(np.divide(shape.batch, plans.data)), "local_batch")
+        images = floats(shape.batch)
+    flops = named(flops, "image_flops")
+    share = named(share, "compute_share")
+    compute_s = named(local * flops / (rate.tflops * TERA * share), "products_s")
+    step_launch_s = operand(work, _step_launch_s(work), "step_launch_s")
+    launch_s = named(steps * step_launch_s + np.zeros_like(compute_s), "launch_s")
+    busy = named(np.maximum(compute_s, launch_s), "busy_s")
     link = np.zeros_like(busy)
     kind = "diffusion"
     if work.trains:
         kind = "diffusion_training"
-        gradient = _denoiser_parameters(work.model) * (4.0 if work.task == "training" else 0.04)
+        gradient = counted(_denoiser_parameters, work.model, name="denoiser_parameters")
+        gradient = named(gradient * (4.0 if work.task == "training" else 0.04), "reduced_bytes")
         link = exposed_gradient_s(cards, gradient, plans.data, plans.zero_stage, busy, kind)
     return Terms(
         kind=kind,
@@ -178,16 +187,16 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
 def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
     """Seconds of audio per second; `batch_size` counts windows of 30 s."""
     model = work.model
-    width = float(model.hidden_size or 1)
-    encoder_layers = float(model.encoder_layers or model.layers)
-    encoder = min(encoder_layers * 12.0 * width**2, 0.9 * model.parameters)
-    decoder = model.parameters - encoder
+    width = model.hidden_size or 1
+    encoder_layers = model.encoder_layers or model.layers
+    encoder = named(min(encoder_layers * 12.0 * width**2, 0.9 * model.parameters), "encoder_parameters")
+    decoder = named(model.parameters - encoder, "decoder_parameters")
     attention = encoder_layers * 4.0 * AUDIO_POSITIONS * width
     window = (2.0 * encoder + attention) * AUDIO_POSITIONS
-    written = 2.0 * decoder * c.TOKENS_PER_WINDOW
-    flops = (window + written) * (3.0 if work.trains else 1.0)
-    local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
-    compute_s = local * flops / (rate.tflops * TERA * SPEECH_SHARE)
+    written = 2.0 * decoder * operand(work, c.TOKENS_PER_WINDOW, "tokens_per_window")
+    flops = named((window + written) * (3.0 if work.trains else 1.0), "window_flops")
+    local = shape.batch if work.trains else named(np.ceil(np.divide(shape.batch, plans.data)), "local_batch")
+    compute_s = named(local * flops / (rate.tflops * TERA * SPEECH_SHARE), "products_s")
     link = np.zeros_like(compute_s * plans.data)
     step_s = link
     windows: Number = shape.batch
@@ -195,16 +204,21 @@ def speech_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
         link = exposed_gradient_s(
             cards, model.parameters * 4.0, plans.data, plans.zero_stage, compute_s + link, "encoder_training"
         )
+        link = named(link, "gradient_link_s")
         windows = np.multiply(shape.batch, plans.data)
     else:
         own = work.engine_record.speed
-        cross = 4.0 * width * AUDIO_POSITIONS * model.layers * own.speech_beams
-        step = (decoder * work.format.bytes + local * cross) / (
+        beams = operand(work, own.speech_beams, "beams")
+        cross = 4.0 * width * AUDIO_POSITIONS * model.layers * beams
+        step = (decoder * work.format.bytes + local * named(cross, "cross_cache_bytes")) / (
             cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
         )
-        layer_s = own.speech_layer_s / c.SOFTWARE_SHARE[work.software]
-        tokens = c.TOKENS_PER_WINDOW * (1.0 + LONGEST_WINDOW * np.log2(np.maximum(local, 1.0)))
-        step_s = tokens * (step + model.layers * layer_s) + local * WINDOW_HOST_S + link
+        step = named(step, "traffic_s")
+        layer_s = operand(work, own.speech_layer_s / c.SOFTWARE_SHARE[work.software], "layer_launch_s")
+        tokens: Number = operand(work, c.TOKENS_PER_WINDOW, "tokens_per_window")
+        tokens = named(tokens * (1.0 + LONGEST_WINDOW * np.log2(np.maximum(local, 1.0))), "tokens_written")
+        step_s = named(tokens * (step + model.layers * layer_s), "written_s")
+        step_s = step_s + named(local * WINDOW_HOST_S, "host_s") + link
     return Terms(
         kind="speech",
         phase="training" if work.trains else "forward",

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable
 from app.core.speed import constants as c
+from app.core.tracing import named
 from app.core.units import GB, TERA
 
 
@@ -23,7 +24,8 @@ def multiprocessor_share(cards: GpuTable, weights: str = "half") -> Floats:
     35 % of 4.0 TB/s with dense BF16 models, 20 to 38 % with FP8, 10 to 20 % with AWQ, large models most.
     """
     ratio = cards.rate("bf16_tflops") * TERA / (cards.bandwidth_gb_s * GB) / c.HOPPER_FLOP_PER_BYTE
-    return _of_hopper(cards, np.minimum(ratio, 1.0) ** c.HOPPER_RATIO_EXPONENT[weights])
+    found = np.minimum(ratio, 1.0) ** c.HOPPER_RATIO_EXPONENT[weights]
+    return _of_hopper(cards, found, "multiprocessor_share")
 
 
 def power_share(cards: GpuTable) -> Floats:
@@ -36,9 +38,9 @@ def power_share(cards: GpuTable) -> Floats:
     """
     ratio = cards.tdp_w / cards.rate("bf16_tflops") / c.HOPPER_WATTS_PER_TFLOPS
     found = np.where(ratio < 1.0, ratio**c.HOPPER_STARVED_EXPONENT, ratio**c.HOPPER_FED_EXPONENT)
-    return _of_hopper(cards, found)
+    return _of_hopper(cards, found, "power_share")
 
 
-def _of_hopper(cards: GpuTable, values: Floats) -> Floats:
+def _of_hopper(cards: GpuTable, values: Floats, name: str) -> Floats:
     hopper = cards.card_class == CARD_CLASSES.index("hopper")
-    return np.where(hopper & np.isfinite(values), values, 1.0)
+    return np.where(hopper & np.isfinite(values), named(values, name), 1.0)

@@ -15,6 +15,7 @@ from app.core.speed.hopper import multiprocessor_share, power_share
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
 from app.core.speed.terms import Plans, Shape, Terms, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
+from app.core.tracing import counted, floats, named, operand
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import MEMORY_FRACTION, Workload
 
@@ -122,8 +123,10 @@ def reference_kernels(work: Workload) -> bool:
     return loops and not work.compile and bool(work.model.experts or work.format.quantized)
 
 
-def weight_parts(work: Workload, sequences: Number) -> tuple[float, float, Number]:
+def weight_parts(work: Workload, sequences: Number | None = None) -> tuple[float, float, Number]:
     """Bytes of weights that one step reads for `sequences` tokens: split, kept whole by a rank, experts.
+
+    Without a number of sequences: all there are.
 
     Notes
     -----
@@ -133,14 +136,17 @@ def weight_parts(work: Workload, sequences: Number) -> tuple[float, float, Numbe
     model = work.model
     sizes = model_bytes(model, work.precision, work.engine, work.weights_gib)
     head = sizes.head or sizes.embedding if model.tied_embeddings else sizes.head
+    split, whole = named(sizes.layers + head, "split_bytes"), named(sizes.replicated, "whole_bytes")
     if not model.experts:
-        return sizes.layers + head, sizes.replicated, 0.0
+        return split, whole, 0.0
+    if sequences is None:
+        return split, whole, named(sizes.experts, "expert_bytes")
     chosen = model.experts_per_token / model.experts
-    touched = 1.0 - (1.0 - chosen) ** np.asarray(sequences, dtype=np.float64)
-    return sizes.layers + head, sizes.replicated, sizes.experts * touched
+    touched = named(1.0 - (1.0 - chosen) ** floats(sequences), "experts_touched")
+    return split, whole, named(sizes.experts, "expert_bytes") * touched
 
 
-def read_bytes(work: Workload, sequences: Number) -> Number:
+def read_bytes(work: Workload, sequences: Number | None = None) -> Number:
     """Bytes of weights that one step reads for `sequences` tokens, all ranks together."""
     split, whole, experts = weight_parts(work, sequences)
     return split + whole + experts
@@ -150,9 +156,9 @@ def kv_read_bytes(model: ModelArchitecture, context: Number, precision: str, ten
     """Bytes of KV cache that one token of one sequence reads at a context, per tensor rank."""
     found = np.zeros(np.broadcast_shapes(np.shape(context), np.shape(tensor)))
     for degree in np.unique(tensor):
-        rank = np.asarray(sequence_bytes(model, context, precision, int(degree)), dtype=np.float64)
+        rank = floats(sequence_bytes(model, context, precision, int(degree)))
         found = np.where(tensor == degree, rank, found)
-    return found
+    return named(found, "kv_read_bytes")
 
 
 def bandwidth_share(work: Workload, cards: GpuTable) -> Floats:
@@ -161,10 +167,12 @@ def bandwidth_share(work: Workload, cards: GpuTable) -> Floats:
     factor = 1.0
     if fmt.quantized and fmt.bits < 16:
         factor = c.QUANTIZED_KERNEL_SHARE[fmt.kernel_form]
+    factor = operand(work, factor, "kernel_share")
     if work.engine_record.speed.ggml:
-        return cards.by_class(c.DECODE_BANDWIDTH_SHARE * c.LLAMA_CPP_BANDWIDTH) * factor
+        share = cards.by_class(c.DECODE_BANDWIDTH_SHARE * c.LLAMA_CPP_BANDWIDTH)
+        return named(share, "bandwidth_share") * factor
     shared = multiprocessor_share(cards, fmt.multiprocessor_form)
-    return cards.by_class(c.DECODE_BANDWIDTH_SHARE) * factor * shared
+    return named(cards.by_class(c.DECODE_BANDWIDTH_SHARE), "bandwidth_share") * factor * shared
 
 
 def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
@@ -178,22 +186,27 @@ def engine_step_s(work: Workload, cards: GpuTable) -> Floats:
     """
     model = work.model
     own = work.engine_record.speed
-    dense_s = own.layer_s.of(work.software)
+    dense_s = operand(work, own.layer_s.of(work.software), "layer_launch_s")
     layer_s = model.layers * dense_s
     if work.engine_record.batches:
-        extra = expert_layers(model) * c.MOE_LAYER_SHARE if model.experts else 0.0
+        routed = counted(expert_layers, model, name="expert_layers") if model.experts else 0.0
+        extra = routed * c.MOE_LAYER_SHARE
         extra += model.layers * c.LATENT_LAYER_SHARE if model.kv_lora_rank else 0.0
         if work.format.compute.narrow:
             extra += model.layers * own.narrow_layer_share
         layer_s += extra * dense_s
     elif reference_kernels(work) and model.experts and work.software != "new":
         # A loop over all experts, chosen or not.
-        layer_s += expert_layers(model) * model.experts * c.REFERENCE_EXPERT_S
-    factor = cards.by_class(c.LAUNCH_FACTOR)
+        looped = counted(expert_layers, model, name="expert_layers") * model.experts
+        layer_s += looped * c.REFERENCE_EXPERT_S
+    factor = named(cards.by_class(c.LAUNCH_FACTOR), "launch_factor")
     if own.eager:
         graph = c.GRAPH_LAUNCH if work.compile else 1.0
-        return (np.minimum(factor, c.EAGER_LAUNCH_FACTOR_MOST) * layer_s + own.step_s) * graph
-    return factor * layer_s + own.step_s
+        return (
+            np.minimum(factor, c.EAGER_LAUNCH_FACTOR_MOST) * layer_s
+            + operand(work, own.step_s, "step_host_s")
+        ) * graph
+    return factor * layer_s + operand(work, own.step_s, "step_host_s")
 
 
 def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expert: Floats) -> Floats:
@@ -207,7 +220,7 @@ def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expe
         return np.zeros_like(expert)
     sent = np.multiply(tokens, model.experts_per_token * model.hidden_size * 2.0) * (expert - 1.0) / expert
     once_s = sent / (link_gb_s(cards, expert) * GB) + message_s(cards, expert) + tensor_wait_s(cards, expert)
-    return np.where(expert > 1.0, 2.0 * expert_layers(model) * once_s, 0.0)
+    return np.where(expert > 1.0, 2.0 * counted(expert_layers, model, name="expert_layers") * once_s, 0.0)
 
 
 def tensor_wait_s(cards: GpuTable, members: Number) -> Floats:
@@ -220,10 +233,13 @@ def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     """Share of peak while a prompt is read."""
     own = work.engine_record.speed
     if own.ggml:
-        share = cards.by_class(c.PREFILL_LLAMA_CPP) * (c.MOE_PREFILL_SHARE if work.model.experts else 1.0)
+        share = named(cards.by_class(c.PREFILL_LLAMA_CPP), "prefill_share")
+        share = share * (c.MOE_PREFILL_SHARE if work.model.experts else 1.0)
         return share * (c.PREFILL_GGUF_SHARE if work.format.quantized and work.format.bits < 16 else 1.0)
     width = (max(work.model.hidden_size, 256) / c.PREFILL_WIDTH) ** c.PREFILL_WIDTH_EXPONENT
-    share = cards.by_class(c.PREFILL_SHARE) * own.prefill * width * power_share(cards)
+    base = named(cards.by_class(c.PREFILL_SHARE), "prefill_share")
+    engine = operand(work, own.prefill, "engine_prefill")
+    share = base * engine * named(width, "width_factor") * power_share(cards)
     if work.model.experts:
         share = share * c.MOE_PREFILL_SHARE
     if work.format.weight_only:
@@ -231,7 +247,7 @@ def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
     narrow = c.PREFILL_NARROW_SHARE[work.format.compute.group]
     share = np.where(rate.fallback, share, share * narrow)
     share = share * min(1.0, c.SOFTWARE_SHARE[work.software])
-    return np.asarray(np.minimum(share, c.PREFILL_MOST), dtype=np.float64)
+    return floats(np.minimum(share, c.PREFILL_MOST))
 
 
 def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -248,8 +264,8 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     output tokens the rate is that of prefill.
     """
     model = work.model
-    layers = float(model.layers)
-    total = np.asarray(shape.batch, dtype=np.float64)
+    layers = model.layers
+    total = floats(shape.batch)
     saturated = work.load == "saturated"
     if work.fills_engine:
         # Nobody said how many sequences: every replica is full.
@@ -260,28 +276,30 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     # Under a standing load replicas and stages hold a mean number; a batch ends with its fullest replica.
     replica = np.maximum(total / plans.data, 1.0) if saturated else np.ceil(total / plans.data)
     together = np.maximum(replica / stages, 1.0) if saturated else np.ceil(replica / stages)
-    context = shape.prompt + np.multiply(shape.output, 0.5)
-    bandwidth = cards.bandwidth_gb_s * GB * bandwidth_share(work, cards)
+    replica, together = named(replica, "replica_sequences"), named(together, "sequences_together")
+    context = named(shape.prompt + np.multiply(shape.output, 0.5), "mean_context")
+    bandwidth = named(cards.bandwidth_gb_s * GB * bandwidth_share(work, cards), "bandwidth_b_s")
     spread = np.maximum(plans.tensor, plans.expert)
 
     def read_weights_s(sequences: Floats) -> Floats:
         in_step = np.where(plans.expert > 1, sequences * plans.data, sequences)
         split_bytes, whole_bytes, expert_bytes = weight_parts(work, in_step)
-        return np.asarray((split_bytes / plans.tensor + whole_bytes + expert_bytes / spread) / bandwidth)
+        return floats((split_bytes / plans.tensor + whole_bytes + expert_bytes / spread) / bandwidth)
 
-    weights_s = read_weights_s(together)
+    weights_s = named(read_weights_s(together), "weights_s")
     kv_s = kv_read_bytes(model, context, work.kv_precision or "bf16", plans.tensor) / bandwidth
-    share = prefill_share(work, cards, rate)
-    width = attention_width(model)
+    share = named(prefill_share(work, cards, rate), "compute_share")
+    width = named(attention_width(model), "attention_width")
     flops_token = 2.0 * matmul_parameters(model)
-    decode_flops = flops_token + 4.0 * width * attended(model, context)
+    decode_flops = named(flops_token + 4.0 * width * attended(model, context), "token_flops")
     token_s = decode_flops / (plans.tensor * rate.tflops * TERA * share)
-    engine_s, sequence_s = engine_step_s(work, cards), engine.speed.sequence_s
+    engine_s = named(engine_step_s(work, cards), "launch_s")
+    sequence_s = operand(work, engine.speed.sequence_s, "sequence_s")
     wait_s = np.where(plans.tensor > 1.0, tensor_wait_s(cards, plans.tensor), 0.0)
 
     def reduce_s(tokens: Number) -> Floats:
         ring_s = all_reduce_s(cards, np.multiply(tokens, model.hidden_size * 2.0), plans.tensor)
-        return np.asarray(2.0 * layers * (ring_s + wait_s))
+        return floats(2.0 * layers * (ring_s + wait_s))
 
     def exchange_s(tokens: Number) -> Floats:
         return all_to_all_s(model, cards, tokens, plans.expert)
@@ -290,12 +308,17 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     limited = saturated
     if limited:
         # More sequences than the KV cache holds wait for their turn.
-        reserved = c.SERVING_RESERVED_GIB["experts" if model.experts else "dense"]
-        room = (cards.usable_gib * (work.memory_fraction or MEMORY_FRACTION) - reserved) * GIB
-        full = weight_parts(work, np.inf)
+        reserved = operand(
+            work, c.SERVING_RESERVED_GIB["experts" if model.experts else "dense"], "engine_reserve_gib"
+        )
+        fraction = operand(work, work.memory_fraction or MEMORY_FRACTION, "memory_fraction")
+        room = named((cards.usable_gib * fraction - reserved) * GIB, "room_bytes")
+        full = weight_parts(work)
         loaded = (full[0] / plans.tensor + full[1] + full[2] / spread) / plans.pipeline
+        loaded = named(loaded, "loaded_bytes")
         held = np.floor((room - loaded) * stages / np.maximum(kv_s * bandwidth, 1.0))
         together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))
+        together = named(together, "sequences_held")
     if work.latency_limit_ms and work.load != "single":
         limited = True
         limit_s = work.latency_limit_ms / 1000.0 if shape.token_limit_s is None else shape.token_limit_s
@@ -305,39 +328,48 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         each = np.maximum(kv_s, token_s) + sequence_s + link_each_s
         allowed = np.floor((limit_s - fixed) / each)
         # Not even one keeps a limit below its own step: `SpeedGrid.token_ms` shows it.
-        together = np.clip(np.minimum(together, allowed), 1.0, None)
+        together = named(np.clip(np.minimum(together, allowed), 1.0, None), "sequences_in_limit")
     if limited:
-        total = np.minimum(total, together * stages * plans.data)
+        total = named(np.minimum(total, together * stages * plans.data), "sequences")
         replica = together * stages
-        weights_s = read_weights_s(together)
-    engine_s = engine_s + together * sequence_s
-    memory_s = weights_s + together * kv_s
-    link_s = reduce_s(together) + exchange_s(together) + hops_s
-    step_s = power_sum(memory_s, together * token_s, c.BATCH_ORDER) + engine_s + link_s
+        weights_s = named(read_weights_s(together), "weights_s")
+    engine_s = named(engine_s + together * sequence_s, "engine_s")
+    memory_s = named(weights_s + together * kv_s, "traffic_s")
+    link_s = named(reduce_s(together) + exchange_s(together) + hops_s, "link_s")
+    products_s = named(together * token_s, "products_s")
+    step_s = named(power_sum(memory_s, products_s, c.BATCH_ORDER) + engine_s + link_s, "step_s")
     # Prompts of all sequences of a replica.
-    prompt_tokens = replica * shape.prompt
+    prompt_tokens = named(replica * shape.prompt, "tokens_to_read")
     # New llama.cpp has fused attention too.
     attention = engine.speed.attention_cost if work.software != "new" else 1.0
     prompt_flops = flops_token + 2.0 * width * attended(model, shape.prompt)
-    prompt_work = flops_token + 2.0 * width * attended(model, shape.prompt) * attention
+    attention = operand(work, attention, "attention_cost")
+    prompt_work = named(
+        flops_token + 2.0 * width * attended(model, shape.prompt) * attention, "prompt_token_flops"
+    )
     split = plans.tensor * plans.pipeline
     flow = bubble(plans.pipeline, np.ceil(prompt_tokens / MICRO_BATCH_TOKENS))
-    read_s = prompt_work * prompt_tokens / (split * rate.tflops * TERA * share) * flow
+    read_s = named(prompt_work * prompt_tokens / (split * rate.tflops * TERA * share) * flow, "read_s")
     prompt_link_s = (reduce_s(prompt_tokens) + exchange_s(prompt_tokens)) / plans.pipeline
-    prefill_s = np.maximum(read_s, weights_s) + engine_s + prompt_link_s
-    output = np.asarray(shape.output, dtype=np.float64)
+    prompt_link_s = named(prompt_link_s, "prompt_link_s")
+    prefill_s = named(np.maximum(read_s, weights_s) + engine_s + prompt_link_s, "prefill_s")
+    output = floats(shape.output)
     generates = output > 0
-    whole_s = prefill_s + output * step_s
+    decode_s = named(output * step_s, "decode_s")
+    whole_s = prefill_s + decode_s
     if saturated:
         # Continuous batching reads prompts while other sequences write: products and traffic overlap.
-        products = read_s + output * together * token_s
-        busy_s = power_sum(products, output * memory_s, c.SERVING_ORDER)
-        idle = stages**c.PIPELINE_LOSS / engine.speed.serving_share
-        whole_s = (busy_s + output * (engine_s + link_s) + prompt_link_s) * idle
+        products = named(read_s + output * products_s, "all_products_s")
+        busy_s = named(power_sum(products, output * memory_s, c.SERVING_ORDER), "busy_s")
+        idle = stages**c.PIPELINE_LOSS / operand(work, engine.speed.serving_share, "serving_share")
+        idle = named(idle, "idle_factor")
+        whole_s = named(busy_s * idle, "products_and_traffic_s")
+        whole_s = whole_s + named(output * engine_s * idle, "all_launches_s")
+        whole_s = whole_s + named((output * link_s + prompt_link_s) * idle, "all_links_s")
     prefill = total * shape.prompt / prefill_s
     decode = total / step_s
     headline_decode = work.load == "single"
-    seconds = np.where(generates, output * step_s if headline_decode else whole_s, prefill_s)
+    seconds = np.where(generates, decode_s if headline_decode else whole_s, prefill_s)
     units = np.where(generates, total * output, total * shape.prompt)
     flops = prompt_flops * shape.prompt + decode_flops * output
     per_unit = np.where(
@@ -349,7 +381,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         phase = "prefill"
     kind = "serving" if saturated else "decode_moe" if model.experts else "decode"
     zero = np.zeros_like(seconds)
-    compute_wins = together * token_s > memory_s
+    compute_wins = products_s > memory_s
     return Terms(
         kind="prefill" if phase == "prefill" else kind,
         phase=phase,
@@ -360,7 +392,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         parts={
             "compute": zero
             + (0.0 if headline_decode else read_s)
-            + np.where(compute_wins, output * together * token_s, 0.0),
+            + np.where(compute_wins, output * products_s, 0.0),
             "bandwidth": zero + np.where(compute_wins, 0.0, output * memory_s),
             "communication": zero + output * link_s + prompt_link_s,
             "launch": zero + output * engine_s,
@@ -370,7 +402,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
             "decode": zero + decode,
             "whole_run": zero + total * output / whole_s,
             "prefill_s": zero + prefill_s,
-            "decode_s": zero + output * step_s,
+            "decode_s": zero + decode_s,
             "time_to_first_token_s": zero + np.maximum(one_prompt, weights_s) + engine_s,
             "time_per_output_token_s": zero + step_s,
             "concurrent_sequences": zero + total,
@@ -384,27 +416,29 @@ def encoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     flops_token = 2.0 * matmul_parameters(model) + 4.0 * attention_width(model) * attended(
         model, shape.sequence
     )
-    flops = flops_token * shape.sequence
+    flops = named(flops_token * shape.sequence, "sample_flops")
     share = encoder_share(work, cards, rate, c.ENCODER_FORWARD_SHARE) * c.SOFTWARE_SHARE[work.software]
     share = share * (c.ENCODER_GRAPH if work.compile else 1.0)
-    local = np.ceil(np.divide(shape.batch, plans.data))
-    compute_s = local * flops / (rate.tflops * TERA * share)
-    layers = float(model.layers + model.encoder_layers)
+    local = named(np.ceil(np.divide(shape.batch, plans.data)), "local_batch")
+    share = named(share, "compute_share")
+    compute_s = named(local * flops / (rate.tflops * TERA * share), "products_s")
+    layers = model.layers + model.encoder_layers
     launch = c.ENCODER_LAUNCH_FORWARD_S * (c.GRAPH_LAUNCH if work.compile else 1.0)
-    launch_s = layers * launch / c.SOFTWARE_SHARE[work.software] + np.zeros_like(compute_s)
+    launch = operand(work, launch / c.SOFTWARE_SHARE[work.software], "layer_launch_s")
+    launch_s = named(layers * launch + np.zeros_like(compute_s), "launch_s")
     written_s = np.zeros_like(compute_s)
     if model.family == "encoder-decoder" and np.any(shape.output):
         step = read_bytes(work, local) / (cards.bandwidth_gb_s * GB * bandwidth_share(work, cards))
-        launched_s = model.layers * work.engine_record.speed.layer_s.usual
+        launched_s = model.layers * operand(work, work.engine_record.speed.layer_s.usual, "layer_launch_s")
         written_s = np.multiply(shape.output, step + launched_s)
-        written_s = written_s + np.zeros_like(compute_s)
+        written_s = named(written_s + np.zeros_like(compute_s), "written_s")
     return Terms(
         kind="encoder_inference",
         phase="forward",
         unit="samples_per_s",
         units_per_step=shape.batch,
         flops_per_unit=flops,
-        seconds=power_sum(compute_s, launch_s, c.LAUNCH_ORDER) + written_s,
+        seconds=named(power_sum(compute_s, launch_s, c.LAUNCH_ORDER), "forward_s") + written_s,
         parts={
             "compute": np.where(launch_s > compute_s, 0.0, compute_s),
             "launch": np.where(launch_s > compute_s, launch_s, 0.0),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from app.core.gpu_table import ComputeRate, GpuTable, compute_rate
@@ -12,6 +10,7 @@ from app.core.speed.inference import decoder_terms, encoder_terms
 from app.core.speed.terms import Plans, Shape, Terms, where_terms
 from app.core.speed.training import training_terms
 from app.core.speed.vision import vision_terms
+from app.core.tracing import replaced
 from app.core.workload import Workload
 
 
@@ -46,7 +45,7 @@ def predict(
     terms = _predict(work, plans, cards, size, peak)
     if work.format.compute.group != "tf32":
         return terms
-    vector = replace(work, precision="fp32")
+    vector = replaced(work, precision="fp32")
     plain = _predict(vector, plans, cards, size, compute_rate(cards, vector.format))
     return where_terms(peak.fallback | np.less(plain.seconds, terms.seconds), plain, terms)
 

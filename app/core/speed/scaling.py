@@ -7,6 +7,7 @@ import numpy as np
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, GpuTable
 from app.core.speed import constants as c
+from app.core.tracing import floats, named
 from app.core.units import GB, Number
 
 HOST_CARDS = 8.0
@@ -94,7 +95,7 @@ def gradient_gb_s(cards: GpuTable, members: Number) -> Floats:
     whose rate the cards share. BERT-large on eight RTX 8000 (PCIe 3): 3 GB/s, on eight A40 (PCIe 4): 30 GB/s.
     """
     # Rings over several hosts run inside each first.
-    inside = np.minimum(np.asarray(members, dtype=np.float64), HOST_CARDS)
+    inside = np.minimum(floats(members), HOST_CARDS)
     crossing = np.greater(inside, c.ROOT_CARDS) & np.less_equal(cards.copy_gb_s, c.SOCKET_BUS_GB_S)
     peer = cards.pcie_gb_s * np.where(crossing, c.SOCKET_SHARE, c.BUCKET_SHARE)
     staged = np.minimum(cards.pcie_gb_s, c.STAGED_GB_S / inside)
@@ -118,15 +119,15 @@ def all_reduce_s(
     -----
     2 (n - 1) / n x bytes / link + message latency. 13.5 GB over four A100 at 300 GB/s: 67 ms.
     """
-    n = np.asarray(members, dtype=np.float64)
+    n = floats(members)
     rate = link_gb_s(cards, members) if one_way_gb_s is None else one_way_gb_s
-    ring = 2.0 * (n - 1.0) / n * volume_bytes / (rate * GB)
+    ring = 2.0 * (n - 1.0) / n * volume_bytes / (named(rate, "ring_gb_s") * GB)
     return np.where(n > 1.0, ring + message_s(cards, members), 0.0)
 
 
 def straggling(data: Number, share: float = c.STRAGGLER) -> Floats:
     """Factor on a synchronous step by which replicas wait for the slowest: 1 + share x log2 n."""
-    return np.asarray(1.0 + share * np.log2(np.asarray(data, dtype=np.float64)))
+    return named(floats(1.0 + share * np.log2(floats(data))), "waiting_factor")
 
 
 def exposed_gradient_s(
@@ -140,12 +141,13 @@ def exposed_gradient_s(
     """Part of the gradient traffic that lengthens a data-parallel step, seconds."""
     traffic = all_reduce_s(cards, gradient_bytes, data, gradient_gb_s(cards, data))
     traffic = traffic * np.where(np.equal(zero_stage, 3.0), 1.5, 1.0)
+    traffic = named(traffic, "gradient_traffic_s")
     exposed = np.maximum(c.GRADIENT_EXPOSED[kind] * traffic, traffic - c.OVERLAP * compute_s)
     # Classes that do not overlap at all already expose the whole of it.
-    return np.asarray(np.minimum(exposed, traffic))
+    return floats(np.minimum(exposed, traffic))
 
 
 def bubble(pipeline: Number, micro_batches: Number) -> Number:
     """Factor on the time of a step by which a pipeline is idle: (m + p - 1) / m."""
     m = np.maximum(micro_batches, 1.0)
-    return np.asarray((m + np.asarray(pipeline) - 1.0) / m, dtype=np.float64)
+    return named(floats((m + (floats(pipeline) - 1.0)) / m), "pipeline_factor")

@@ -125,7 +125,7 @@ def replica_plan(work: Workload, count: int, usable_gib: float) -> Parallelism:
     -----
     Llama 2 70B in FP8 takes two H100 80 GB or one H200.
     """
-    weights_gib = float(np.asarray(read_bytes(work, np.inf))) / GIB
+    weights_gib = float(np.asarray(read_bytes(work))) / GIB
     tensor = 1
     while tensor < min(count, MAX_TENSOR) and not weights_gib <= (1.0 - FREE_SHARE) * usable_gib * tensor:
         tensor *= 2

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.core.gpu_table import CARD_CLASSES, Flags, Floats, GpuTable
 from app.core.speed import constants as c
+from app.core.tracing import floats, named, operand
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -57,18 +58,19 @@ class Shape:
     @property
     def prompt(self) -> Number:
         """Tokens read before the first is generated."""
-        return np.maximum(np.subtract(self.sequence, self.output), 1.0)
+        return named(np.maximum(np.subtract(self.sequence, self.output), 1.0), "prompt_tokens")
 
     @classmethod
     def of(cls, work: Workload) -> Shape:
         """The shape of a resolved question."""
-        pixels = float(work.image_size[0] * work.image_size[1]) if work.image_size else 0.0
+        pixels = named(1.0 * work.image_size[0] * work.image_size[1], "pixels") if work.image_size else 0.0
         batch: Number = work.batch_size
         if not work.trains and work.load == "single":
             batch = 1.0
         elif work.fills_engine:
             # A saturated engine is full: as many sequences as it takes, then as many as its memory holds.
-            batch = float(work.max_num_seqs or work.engine_record.speed.saturated_sequences)
+            full = work.max_num_seqs or work.engine_record.speed.saturated_sequences
+            batch = operand(work, 1.0 * full, "engine_sequences")
         return cls(batch, work.sequence_length or 0.0, work.output_length or 0.0, pixels)
 
 
@@ -92,7 +94,7 @@ class Terms:
     @property
     def rate(self) -> Floats:
         """Units per second over all cards."""
-        return np.asarray(self.units_per_step / self.seconds, dtype=np.float64)
+        return floats(self.units_per_step / self.seconds)
 
     def bound(self, *cell: int) -> str:
         """Name of BOUNDS of the largest part in one cell of the broadcast shape."""
@@ -103,7 +105,7 @@ def where_terms(chosen: Flags, one: Terms, other: Terms) -> Terms:
     """Terms of the same question, cell by cell: `one` where chosen, else `other`."""
 
     def pick(a: Number, b: Number) -> Floats:
-        return np.asarray(np.where(chosen, a, b), dtype=np.float64)
+        return floats(np.where(chosen, a, b))
 
     return replace(
         other,
@@ -142,10 +144,12 @@ def vector_clock(cards: GpuTable, compute_group: str) -> Floats:
     slow = np.isin(cards.card_class, [CARD_CLASSES.index(name) for name in c.VECTOR_CLASSES])
     if compute_group != "fp32":
         return np.ones_like(watts)
-    share = np.where(slow, watts / c.VECTOR_WATTS_PER_TFLOPS, cards.by_class(c.VECTOR_CLASS))
-    return np.asarray(np.minimum(np.nan_to_num(share, nan=1.0), 1.0), dtype=np.float64)
+    share = np.where(
+        slow, watts / c.VECTOR_WATTS_PER_TFLOPS, named(cards.by_class(c.VECTOR_CLASS), "vector_share")
+    )
+    return named(floats(np.minimum(np.nan_to_num(share, nan=1.0), 1.0)), "vector_clock")
 
 
 def power_sum(a: Floats, b: Floats, order: float) -> Floats:
     """Soft maximum of two times: (a^p + b^p)^(1/p)."""
-    return np.asarray((a**order + b**order) ** (1.0 / order))
+    return floats((a**order + b**order) ** (1.0 / order))

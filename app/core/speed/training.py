@@ -13,6 +13,7 @@ from app.core.speed import constants as c
 from app.core.speed.hopper import power_share
 from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling
 from app.core.speed.terms import Plans, Shape, Terms, vector_clock
+from app.core.tracing import floats, named, operand
 from app.core.units import GB, TERA, Number
 from app.core.workload import TOKEN_FAMILIES, Workload
 
@@ -63,18 +64,18 @@ register(
 def attention_width(model: ModelArchitecture) -> float:
     """Heads x head dimension: the width of the attention products."""
     head = model.head_dim or (model.hidden_size // max(model.attention_heads, 1))
-    return float(model.attention_heads * head) or float(model.hidden_size)
+    return 1.0 * model.attention_heads * head or 1.0 * model.hidden_size
 
 
 def attended(model: ModelArchitecture, sequence: Number) -> Number:
     """Sum over layers of the positions that a token attends to."""
-    layers = float(model.layers + model.encoder_layers)
+    layers = model.layers + model.encoder_layers
     if not model.sliding_window and not model.linear_attention_layers:
-        return layers * np.asarray(sequence, dtype=np.float64)
-    full = float(layers if model.full_attention_layers is None else model.full_attention_layers)
+        return named(layers * floats(sequence), "attended_positions")
+    full = layers if model.full_attention_layers is None else model.full_attention_layers
     sliding = max(0.0, layers - full - model.linear_attention_layers)
     window = np.minimum(sequence, model.sliding_window or 0)
-    return full * np.asarray(sequence, dtype=np.float64) + sliding * window
+    return named(full * floats(sequence) + sliding * window, "attended_positions")
 
 
 def matmul_parameters(model: ModelArchitecture) -> float:
@@ -82,8 +83,9 @@ def matmul_parameters(model: ModelArchitecture) -> float:
     lookup = model.embedding_parameters
     if model.family in ("decoder", "encoder-decoder") and lookup:
         # The output head is a matrix product; with tied embeddings it is the embedding itself.
-        lookup -= float(model.vocab_size * model.hidden_size)
-    return max(model.active_parameters - max(lookup, 0.0), 0.1 * model.active_parameters)
+        lookup = lookup - 1.0 * model.vocab_size * model.hidden_size
+    found = max(model.active_parameters - max(lookup, 0.0), 0.1 * model.active_parameters)
+    return named(found, "matmul_parameters")
 
 
 def train_flops_per_token(work: Workload, sequence: Number) -> Number:
@@ -94,14 +96,15 @@ def train_flops_per_token(work: Workload, sequence: Number) -> Number:
     6 P + 12 L a d s in full training, 4 P + 8 L a d s with adapters (no weight gradients of the base).
     """
     dense = 6.0 if work.task == "training" else 4.0
-    attention = dense * 2.0 * attention_width(work.model) * attended(work.model, sequence)
-    return dense * matmul_parameters(work.model) + attention
+    width = named(attention_width(work.model), "attention_width")
+    attention = dense * 2.0 * width * attended(work.model, sequence)
+    return named(dense * matmul_parameters(work.model) + attention, "token_flops")
 
 
 def trainable_parameters(work: Workload) -> float:
     """Parameters with a gradient."""
     if work.trainable_parameters:
-        return float(work.trainable_parameters)
+        return work.trainable_parameters
     if work.task == "training":
         return work.model.parameters
     model = work.model
@@ -109,16 +112,16 @@ def trainable_parameters(work: Workload) -> float:
     per_layer = work.lora_rank * 4.0 * width
     if work.lora_targets == "all-linear":
         per_layer += work.lora_rank * 3.0 * (model.hidden_size + model.intermediate_size)
-    return max(1.0, model.layers * per_layer)
+    return named(max(1.0, model.layers * per_layer), "trainable_parameters")
 
 
 def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: Mapping[str, float]) -> Floats:
     """Achieved share of peak of an encoder."""
     group = work.format.compute.group
-    base = table[group]
+    base = operand(work, table[group], "encoder_share")
     peak = np.maximum(rate.tflops / c.ENCODER_REFERENCE_TFLOPS[group], 1e-6) ** c.ENCODER_PEAK_EXPONENT
     bandwidth = (cards.bandwidth_gb_s / 2039.0) ** c.ENCODER_BANDWIDTH_EXPONENT
-    held = cards.by_class(c.MATRIX_CLASS) * vector_clock(cards, group)
+    held = named(cards.by_class(c.MATRIX_CLASS), "matrix_share") * vector_clock(cards, group)
     return np.minimum(base * peak * bandwidth, 0.85) * held
 
 
@@ -137,47 +140,57 @@ def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, 
     model = work.model
     decoder = model.family == "decoder"
     kind = _kind(work)
-    tokens = np.multiply(shape.batch, shape.sequence)
+    tokens = named(np.multiply(shape.batch, shape.sequence), "tokens")
     flops = train_flops_per_token(work, shape.sequence)
-    share = _share(work, cards, rate)
+    share = named(_share(work, cards, rate), "compute_share")
     split = plans.tensor * plans.pipeline
-    compute_s = flops * tokens * _recompute(work) / (split * rate.tflops * TERA * share)
+    recompute = operand(work, _recompute(work), "recompute_factor")
+    compute_s = flops * tokens * recompute / (split * rate.tflops * TERA * share)
     compute_s = compute_s * bubble(plans.pipeline, np.multiply(shape.batch, work.gradient_accumulation))
-    layers = float(model.layers + model.encoder_layers)
+    compute_s = named(compute_s, "products_s")
+    layers = model.layers + model.encoder_layers
     launch = (c.DECODER_LAUNCH_TRAIN_S if decoder else c.ENCODER_LAUNCH_TRAIN_S) / c.SOFTWARE_SHARE[
         work.software
     ]
     if work.compile and not decoder:
         launch *= c.GRAPH_LAUNCH
-    launch_s = layers * launch + np.zeros_like(compute_s)
+    launch_s = named(layers * operand(work, launch, "layer_launch_s") + np.zeros_like(compute_s), "launch_s")
     busy = np.maximum(compute_s, launch_s)
     if work.task != "training":
         # Scripts with adapters run eagerly, sequence by sequence; weights are widened in every pass.
-        widen_s = work.format.dequantize_bytes * model.parameters / (split * cards.bandwidth_gb_s * GB)
+        widened = operand(work, work.format.dequantize_bytes, "widening_bytes")
+        widen_s = named(widened * model.parameters / (split * cards.bandwidth_gb_s * GB), "widen_s")
         eager = 1.0 if not work.compile else c.GRAPH_LAUNCH
-        busy = compute_s + layers * c.ADAPTER_LAYER_S * eager / c.SOFTWARE_SHARE[work.software] + widen_s
+        adapter_s = c.ADAPTER_LAYER_S * eager / c.SOFTWARE_SHARE[work.software]
+        busy = compute_s + layers * operand(work, adapter_s, "adapter_layer_s") + widen_s
     # Two all-reduces of the activations forward, two backward, in each layer.
     tensor_bytes = tokens * model.hidden_size * 2.0
     tensor_s = 4.0 * layers / plans.pipeline * all_reduce_s(cards, tensor_bytes, plans.tensor)
+    tensor_s = named(tensor_s, "tensor_link_s")
     busy = (busy + tensor_s) * work.gradient_accumulation
     if not decoder:
         # The utilisation of decoders is measured on whole nodes and holds it already.
         busy = busy * straggling(plans.data)
+    busy = named(busy, "busy_s")
     trained = trainable_parameters(work)
     if model.experts and work.task == "training":
         # Experts are spread over the replicas: only what every token passes through is reduced.
         trained = model.active_parameters
-    gradient_bytes = trained * (2.0 if work.recipe == "pure" or decoder else 4.0) / split
+    gradient_bytes = named(
+        trained * (2.0 if work.recipe == "pure" or decoder else 4.0) / split, "reduced_bytes"
+    )
     link_s = exposed_gradient_s(cards, gradient_bytes, plans.data, plans.zero_stage, busy, kind)
     if work.task != "training":
         # Sharded adapters still gather the frozen weights forward and backward.
         weights = model.parameters * work.format.bytes / split
         gather = all_reduce_s(cards, weights, plans.data)
         link_s = link_s + np.where(plans.zero_stage == 3.0, np.maximum(gather - c.OVERLAP * busy, 0.0), 0.0)
+    link_s = named(link_s, "gradient_link_s")
     copy_s = np.zeros_like(busy)
     if work.offload.optimizer:
         copy_s = trainable_parameters(work) * 6.0 / (plans.cards * cards.copy_gb_s * GB)
-    samples = np.multiply(shape.batch, plans.data) * work.gradient_accumulation
+        copy_s = named(copy_s, "offload_s")
+    samples = named(np.multiply(shape.batch, plans.data) * work.gradient_accumulation, "samples")
     return Terms(
         kind=kind,
         phase="training",
@@ -203,12 +216,13 @@ def _kind(work: Workload) -> str:
 
 
 def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
-    software = c.SOFTWARE_SHARE[work.software]
+    software = operand(work, c.SOFTWARE_SHARE[work.software], "software_share")
     if work.model.family in TOKEN_FAMILIES and work.model.family != "decoder":
         fused = c.ENCODER_GRAPH if work.compile else 1.0
         return encoder_share(work, cards, rate, c.ENCODER_TRAIN_SHARE) * software * fused
-    width = (max(work.model.hidden_size, 256) / c.MFU_WIDTH) ** c.MFU_WIDTH_EXPONENT
-    share = np.minimum(cards.by_class(c.DECODER_MFU) * software * width * power_share(cards), 0.9)
+    width = named((max(work.model.hidden_size, 256) / c.MFU_WIDTH) ** c.MFU_WIDTH_EXPONENT, "width_factor")
+    mfu = named(cards.by_class(c.DECODER_MFU), "decoder_mfu")
+    share = np.minimum(mfu * software * width * power_share(cards), 0.9)
     if work.format.compute.group in ("fp8", "fp4"):
         share = np.where(rate.fallback, share, share * c.DECODER_FP8_SHARE)
     if work.format.compute.group == "fp32":
@@ -219,7 +233,7 @@ def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
         share = share * c.LORA_SHARE
     if work.task == "qlora":
         share = share * c.QLORA_SHARE
-    return np.asarray(share, dtype=np.float64)
+    return floats(share)
 
 
 def _recompute(work: Workload) -> float:

@@ -13,6 +13,7 @@ from app.core.speed import constants as c
 from app.core.speed.feeding import copy_limit_s
 from app.core.speed.scaling import exposed_gradient_s, straggling
 from app.core.speed.terms import Plans, Shape, Terms, power_sum, vector_clock
+from app.core.tracing import counted, named, operand
 from app.core.units import GB, TERA, Number
 from app.core.workload import Workload
 
@@ -78,10 +79,10 @@ def image_cost(model: ModelArchitecture, pixels: Number) -> tuple[Number, Number
     """
     size = model.image_size or (224, 224)
     macs = model.forward_macs or model.parameters * c.VISION_MACS_PER_PARAMETER
-    elements = model.activations_per_sample or elements_of(model, macs)
+    elements = model.activations_per_sample or counted(elements_of, model, macs, name="elements_at_size")
     scaled = np.any(pixels) and not counts_at_asked_size(model)
-    ratio = np.divide(pixels, float(size[0] * size[1])) if scaled else 1.0
-    return elements * ratio, macs * ratio
+    ratio = np.divide(pixels, 1.0 * size[0] * size[1]) if scaled else 1.0
+    return named(elements * ratio, "elements"), named(macs * ratio, "image_macs")
 
 
 GMAC = 1.0e9
@@ -121,12 +122,12 @@ def launched_layers(model: ModelArchitecture) -> float:
     typical number of the backbone.
     """
     backbone = model.backbone.lower()
-    named = re.search(r"(?:net|vgg|next)[a-z0-9]*-(\d+)", model.id) or re.search(r"r(\d+)", model.id)
+    stated = re.search(r"(?:net|vgg|next)[a-z0-9]*-(\d+)", model.id) or re.search(r"r(\d+)", model.id)
     blocks = next((n for size, n in c.EFFICIENTNET_BLOCKS.items() if model.id.endswith(size)), 0.0)
     if model.layers:
         layers = model.layers * c.BLOCK_LAYERS
-    elif named and backbone in ("resnet", "resnext", "wide-resnet", "densenet", "vgg"):
-        layers = float(named.group(1))
+    elif stated and backbone in ("resnet", "resnext", "wide-resnet", "densenet", "vgg"):
+        layers = float(stated.group(1))
     elif blocks and backbone == "efficientnet":
         layers = blocks * c.EFFICIENTNET_BLOCK_LAYERS
     else:
@@ -179,26 +180,34 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
     share = c.VISION_COMPUTE_SHARE[group]
     if group == "fp32" and work.model.backbone.lower() in c.WINOGRAD_BACKBONES:
         share *= c.WINOGRAD
-    bandwidth_s = elements * traffic / (cards.bandwidth_gb_s * GB)
     # A fallback to 16 bit moves 16-bit activations too.
-    bandwidth_s = np.where(rate.fallback, bandwidth_s / format_traffic, bandwidth_s)
-    flops = 2.0 * macs * passes
+    traffic = operand(work, traffic, "traffic_bytes")
+    bandwidth_s = elements * traffic / (cards.bandwidth_gb_s * GB)
+    bandwidth_s = named(np.where(rate.fallback, bandwidth_s / format_traffic, bandwidth_s), "image_traffic_s")
+    flops = named(2.0 * macs * passes, "image_flops")
     clock = vector_clock(cards, group)
-    compute_s = flops / (rate.tflops * TERA * share * cards.by_class(c.MATRIX_CLASS) * clock)
+    share = operand(work, share, "vision_share")
+    matrix = named(cards.by_class(c.MATRIX_CLASS), "matrix_share")
+    compute_s = named(flops / (rate.tflops * TERA * share * matrix * clock), "image_products_s")
     recompute = 4.0 / 3.0 if work.gradient_checkpointing is True and work.trains else 1.0
-    per_image = power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute
-    local = shape.batch if work.trains else np.ceil(np.divide(shape.batch, plans.data))
+    recompute = operand(work, recompute, "recompute_factor")
+    per_image = named(power_sum(bandwidth_s, compute_s, c.VISION_ORDER) * recompute, "image_s")
+    local = shape.batch if work.trains else named(np.ceil(np.divide(shape.batch, plans.data)), "local_batch")
     launch = c.VISION_LAUNCH_TRAIN_S if work.trains else c.VISION_LAUNCH_FORWARD_S
     own = work.engine_record.speed
     # PyTorch decodes, suppresses and pastes the boxes of each image by itself: no batch shortens that.
     images_apart: Number = 1.0 if work.trains or own.boxes_together else local
-    layers = launched_layers(work.model) + np.multiply(head_layers(work.model), images_apart)
-    layers_s = np.multiply(launch * (c.GRAPH_LAUNCH if work.compile else 1.0), layers)
-    launch_s = layers_s / c.SOFTWARE_SHARE[work.software] + np.zeros_like(per_image * plans.data)
+    layers: Number = counted(launched_layers, work.model, name="launched_layers")
+    layers = layers + np.multiply(counted(head_layers, work.model, name="head_layers"), images_apart)
+    launch = launch * (c.GRAPH_LAUNCH if work.compile else 1.0) / c.SOFTWARE_SHARE[work.software]
+    launch_s = np.multiply(operand(work, launch, "layer_launch_s"), layers)
+    launch_s = named(launch_s + np.zeros_like(per_image * plans.data), "launch_s")
     busy = power_sum(local * per_image, launch_s, c.LAUNCH_ORDER)
     if work.trains:
         # Every weight is read and written again, however few the images of the step.
-        busy = busy + work.model.parameters * c.UPDATE_BYTES / (cards.bandwidth_gb_s * GB)
+        busy = named(busy, "forward_backward_s")
+        update_s = work.model.parameters * c.UPDATE_BYTES / (cards.bandwidth_gb_s * GB)
+        busy = busy + named(update_s, "update_s")
     link = np.zeros_like(busy)
     kind = "cnn_training" if work.trains else "cnn_inference"
     images: Number = shape.batch
@@ -207,10 +216,11 @@ def vision_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, ra
         waiting = c.STRAGGLER if wide else c.STRAGGLER_HALF_IMAGES
         if own.sorts_proposals_on_host and "rcnn" in work.model.head.lower().replace("-", ""):
             waiting = c.STRAGGLER_HOST
-        busy = busy * work.gradient_accumulation * straggling(plans.data, waiting)
+        busy = named(busy * work.gradient_accumulation * straggling(plans.data, waiting), "busy_s")
         link = exposed_gradient_s(cards, gradient_bytes, plans.data, plans.zero_stage, busy, kind)
-        images = np.multiply(shape.batch, plans.data) * work.gradient_accumulation
-    feeding_s = copy_limit_s(cards, local, shape.pixels)
+        images = named(np.multiply(shape.batch, plans.data) * work.gradient_accumulation, "samples")
+        link = named(link, "gradient_link_s")
+    feeding_s = named(copy_limit_s(cards, local, shape.pixels), "feeding_s")
     return Terms(
         kind=kind,
         phase="training" if work.trains else "forward",
