@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 KERNELS = ("plain", "gptq", "bitsandbytes", "gguf", "packed")
 """Families of kernels that an engine has from some compute capability on: `engines.record.Engine.kernels`."""
+STORAGE = ("plain", "native", "weight_only", "gguf")
+"""Elements of the compute type; quantized linears whose products run in their own type; quantized linears
+that are widened to 16 bit before the product; one file of llama.cpp, at the mean bits over everything."""
+QUIRKS = ("experts_only", "padded_experts", "own_head", "wide_latent", "language_only")
+"""Of a mixture of experts the routed experts alone are quantized; kernels of serving engines pad their width;
+a tied head is carried as a tensor of its own; the projections of latent attention stay at 16 bit; checkpoints
+and kernels are those of language models."""
 COMPUTE_GROUPS = ("fp32", "tf32", "half", "fp8", "int8", "fp4")
 """Types of matrix products that run at one speed; tables of constants by type name all of them."""
 
@@ -16,7 +23,6 @@ class ComputeType:
     """The type of activations and matrix products."""
 
     name: str
-    title: str
     group: str
     """Of COMPUTE_GROUPS."""
     rate: str
@@ -25,11 +31,18 @@ class ComputeType:
     """Of one activation element that is kept: 16-bit types and narrower ones keep 2."""
     kv: str
     """Format of the KV cache where a question names none."""
+    or_vector: str
+    """Type in which vector units may do its products instead, as fast as they can; empty: none."""
 
     def __post_init__(self) -> None:
         """ValueError for a group that no constant speaks of."""
         if self.group not in COMPUTE_GROUPS:
             raise ValueError(f"compute type {self.name}: no group {self.group!r}")
+
+    @property
+    def title(self) -> str:
+        """As a reader sees it."""
+        return self.name.upper()
 
     @property
     def wide(self) -> bool:
@@ -43,27 +56,25 @@ class ComputeType:
 
 
 COMPUTE_TYPES: Mapping[str, ComputeType] = {
-    t.name: t
-    for t in (
-        ComputeType(
-            name="fp32", title="FP32", group="fp32", rate="fp32_tflops", activation_bytes=4.0, kv="fp32"
-        ),
-        ComputeType(
-            name="tf32", title="TF32", group="tf32", rate="tf32_tflops", activation_bytes=4.0, kv="fp32"
-        ),
-        ComputeType(
-            name="fp16", title="FP16", group="half", rate="fp16_tflops", activation_bytes=2.0, kv="fp16"
-        ),
-        ComputeType(
-            name="bf16", title="BF16", group="half", rate="bf16_tflops", activation_bytes=2.0, kv="bf16"
-        ),
-        ComputeType(name="fp8", title="FP8", group="fp8", rate="fp8_tflops", activation_bytes=2.0, kv="bf16"),
-        ComputeType(
-            name="int8", title="INT8", group="int8", rate="int8_tops", activation_bytes=2.0, kv="bf16"
-        ),
-        ComputeType(name="fp4", title="FP4", group="fp4", rate="fp4_tflops", activation_bytes=2.0, kv="bf16"),
+    name: ComputeType(
+        name=name, group=group, rate=rate, activation_bytes=activation_bytes, kv=kv, or_vector=or_vector
+    )
+    for name, group, rate, activation_bytes, kv, or_vector in (
+        ("fp32", "fp32", "fp32_tflops", 4.0, "fp32", ""),
+        ("tf32", "tf32", "tf32_tflops", 4.0, "fp32", "fp32"),
+        ("fp16", "half", "fp16_tflops", 2.0, "fp16", ""),
+        ("bf16", "half", "bf16_tflops", 2.0, "bf16", ""),
+        ("fp8", "fp8", "fp8_tflops", 2.0, "bf16", ""),
+        ("int8", "int8", "int8_tops", 2.0, "bf16", ""),
+        ("fp4", "fp4", "fp4_tflops", 2.0, "bf16", ""),
     )
 }
+ADVISED = ("decoder", "gguf", "other")
+"""Questions whose weights can be narrowed: language models, GGUF files, all other models."""
+USUAL = "bf16"
+"""Format of a question that names none, and that mixed precision computes in."""
+QLORA = "nf4"
+"""Format of the frozen weights of QLoRA where a question names none that is quantized."""
 
 
 class UnknownFormat(LookupError):
@@ -92,26 +103,18 @@ class Format:
     """Place among the formats of a KV cache; None: no KV cache is kept in it."""
     kernels: str
     """Of KERNELS: what an engine needs to load it."""
-    quantized: bool
-    """Linears only; embeddings, head and towers stay at 16 bit."""
-    weight_only: bool
-    """Weights are widened to 16 bit before the product, and cannot be trained in full."""
-    gguf: bool
-    """One file of llama.cpp, whose bits are the mean over everything."""
+    storage: str
+    """Of STORAGE: what the weights are on the card."""
     trains: bool
     """Weights can be trained in full."""
-    experts_only: bool
-    """In a mixture of experts these checkpoints quantize the routed experts and leave the rest at 16 bit."""
-    pads_experts: bool
-    """Kernels of serving engines pad the width of experts."""
-    own_head: bool
-    """Checkpoints carry a tied head as a tensor of its own."""
-    wide_latent: bool
-    """Its quantizers leave the projections of latent attention at 16 bit."""
-    language_only: bool
-    """Checkpoints and kernels are those of language models."""
+    quirks: tuple[str, ...]
+    """Of QUIRKS: what its checkpoints and kernels do beside storing fewer bits."""
+    advised_for: tuple[str, ...]
+    """Of ADVISED: weights that advice turns to where those of the question do not fit."""
     checkpoint_methods: tuple[str, ...]
     """Names of `quant_method` in a config.json that mean it, beside its own name."""
+    widened_whole: bool
+    """Adapter training holds one matrix at a time widened to 16 bit."""
     dequantize_bytes: float
     """Traffic per parameter of widening the weights in all passes of one step of adapter training."""
 
@@ -121,11 +124,31 @@ class Format:
             raise ValueError(f"format {self.name}: no compute type {self.computes_in!r}")
         if self.kernels not in KERNELS:
             raise ValueError(f"format {self.name}: no kernels {self.kernels!r}")
+        if self.storage not in STORAGE:
+            raise ValueError(f"format {self.name}: no storage {self.storage!r}")
+        for part, known in ((self.quirks, QUIRKS), (self.advised_for, ADVISED)):
+            if set(part) - set(known):
+                raise ValueError(f"format {self.name}: unknown {sorted(set(part) - set(known))}")
 
     @property
     def bytes(self) -> float:
         """Bytes per element."""
         return self.bits / 8.0
+
+    @property
+    def quantized(self) -> bool:
+        """Linears only; embeddings, head and towers stay at 16 bit."""
+        return self.storage != "plain"
+
+    @property
+    def weight_only(self) -> bool:
+        """Weights are widened to 16 bit before the product."""
+        return self.storage in ("weight_only", "gguf")
+
+    @property
+    def gguf(self) -> bool:
+        """One file of llama.cpp."""
+        return self.storage == "gguf"
 
     @property
     def compute(self) -> ComputeType:
@@ -140,7 +163,7 @@ class Format:
     @property
     def kernel_form(self) -> str:
         """How a kernel reads these weights: gguf, weight_only or native."""
-        return "gguf" if self.gguf else "weight_only" if self.weight_only else "native"
+        return self.storage if self.quantized else "native"
 
     @property
     def multiprocessor_form(self) -> str:
@@ -148,32 +171,30 @@ class Format:
         return "widened" if self.weight_only else "narrow" if self.quantized else "half"
 
 
-def _plain(name: str, bits: float, form_place: int, kv_place: int | None) -> Format:
+def _plain(
+    name: str, bits: float, form_place: int, kv_place: int | None, advised_for: tuple[str, ...]
+) -> Format:
     """A format that is nothing but its compute type."""
     return Format(
         name=name,
-        title=COMPUTE_TYPES[name].title,
+        title=name.upper(),
         bits=bits,
         computes_in=name,
         weights=True,
         form_place=form_place,
         kv_place=kv_place,
         kernels="plain",
-        quantized=False,
-        weight_only=False,
-        gguf=False,
+        storage="plain",
         trains=True,
-        experts_only=False,
-        pads_experts=False,
-        own_head=False,
-        wide_latent=False,
-        language_only=False,
+        quirks=(),
+        advised_for=advised_for,
         checkpoint_methods=(),
+        widened_whole=False,
         dequantize_bytes=0.0,
     )
 
 
-def _gguf(name: str, bits: float, form_place: int | None) -> Format:
+def _gguf(name: str, bits: float, form_place: int | None, advised_for: tuple[str, ...]) -> Format:
     """A quantization type of llama.cpp, at the mean bits of a whole file."""
     return Format(
         name=f"gguf-{name}",
@@ -184,16 +205,12 @@ def _gguf(name: str, bits: float, form_place: int | None) -> Format:
         form_place=form_place,
         kv_place=None,
         kernels="gguf",
-        quantized=True,
-        weight_only=True,
-        gguf=True,
+        storage="gguf",
         trains=False,
-        experts_only=False,
-        pads_experts=False,
-        own_head=False,
-        wide_latent=False,
-        language_only=False,
+        quirks=(),
+        advised_for=advised_for,
         checkpoint_methods=(),
+        widened_whole=True,
         dequantize_bytes=14.0,
     )
 
@@ -203,10 +220,10 @@ def _gguf(name: str, bits: float, form_place: int | None) -> Format:
 _FORMATS: dict[str, Format] = {
     f.name: f
     for f in (
-        _plain("fp32", 32.0, 9, 7),
-        _plain("tf32", 32.0, 10, None),
-        _plain("fp16", 16.0, 1, 1),
-        _plain("bf16", 16.0, 0, 0),
+        _plain("fp32", 32.0, 9, 7, ()),
+        _plain("tf32", 32.0, 10, None, ()),
+        _plain("fp16", 16.0, 1, 1, ("other",)),
+        _plain("bf16", 16.0, 0, 0, ()),
         Format(
             name="fp8",
             title="FP8",
@@ -216,16 +233,12 @@ _FORMATS: dict[str, Format] = {
             form_place=2,
             kv_place=2,
             kernels="packed",
-            quantized=True,
-            weight_only=False,
-            gguf=False,
+            storage="native",
             trains=True,
-            experts_only=False,
-            pads_experts=False,
-            own_head=True,
-            wide_latent=False,
-            language_only=False,
+            quirks=("own_head",),
+            advised_for=("decoder",),
             checkpoint_methods=("fbgemm_fp8",),
+            widened_whole=False,
             dequantize_bytes=14.0,
         ),
         Format(
@@ -237,16 +250,12 @@ _FORMATS: dict[str, Format] = {
             form_place=3,
             kv_place=3,
             kernels="packed",
-            quantized=True,
-            weight_only=False,
-            gguf=False,
+            storage="native",
             trains=False,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=(),
+            advised_for=("other",),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=8.0,
         ),
         Format(
@@ -258,16 +267,12 @@ _FORMATS: dict[str, Format] = {
             form_place=None,
             kv_place=None,
             kernels="packed",
-            quantized=True,
-            weight_only=True,
-            gguf=False,
+            storage="weight_only",
             trains=False,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=True,
-            language_only=False,
+            quirks=("wide_latent",),
+            advised_for=(),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
         Format(
@@ -279,16 +284,12 @@ _FORMATS: dict[str, Format] = {
             form_place=6,
             kv_place=None,
             kernels="bitsandbytes",
-            quantized=True,
-            weight_only=True,
-            gguf=False,
+            storage="weight_only",
             trains=False,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=(),
+            advised_for=(),
             checkpoint_methods=("bitsandbytes",),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
         Format(
@@ -300,16 +301,12 @@ _FORMATS: dict[str, Format] = {
             form_place=4,
             kv_place=None,
             kernels="packed",
-            quantized=True,
-            weight_only=True,
-            gguf=False,
+            storage="weight_only",
             trains=False,
-            experts_only=False,
-            pads_experts=False,
-            own_head=True,
-            wide_latent=False,
-            language_only=True,
+            quirks=("own_head", "language_only"),
+            advised_for=("decoder",),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=60.0,
         ),
         Format(
@@ -321,16 +318,12 @@ _FORMATS: dict[str, Format] = {
             form_place=5,
             kv_place=None,
             kernels="gptq",
-            quantized=True,
-            weight_only=True,
-            gguf=False,
+            storage="weight_only",
             trains=False,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=True,
+            quirks=("language_only",),
+            advised_for=(),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=60.0,
         ),
         Format(
@@ -342,16 +335,12 @@ _FORMATS: dict[str, Format] = {
             form_place=None,
             kv_place=None,
             kernels="packed",
-            quantized=True,
-            weight_only=True,
-            gguf=False,
+            storage="weight_only",
             trains=False,
-            experts_only=True,
-            pads_experts=True,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=("experts_only", "padded_experts"),
+            advised_for=(),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
         Format(
@@ -363,43 +352,39 @@ _FORMATS: dict[str, Format] = {
             form_place=None,
             kv_place=4,
             kernels="packed",
-            quantized=True,
-            weight_only=False,
-            gguf=False,
+            storage="native",
             trains=True,
-            experts_only=True,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=("experts_only",),
+            advised_for=(),
             checkpoint_methods=("modelopt",),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
-        _gguf("f16", 16.0, None),
-        _gguf("bf16", 16.0, None),
-        _gguf("q8_0", 8.5, 8),
-        _gguf("q6_k", 6.5625, None),
-        _gguf("q5_k_m", 5.69, None),
-        _gguf("q5_k_s", 5.54, None),
-        _gguf("q5_0", 5.5, None),
-        _gguf("q4_k_m", 4.85, 7),
-        _gguf("q4_k_s", 4.58, None),
-        _gguf("q4_0", 4.5, None),
-        _gguf("q4_1", 5.0, None),
-        _gguf("iq4_xs", 4.25, None),
-        _gguf("q3_k_m", 3.91, None),
-        _gguf("q3_k_s", 3.5, None),
-        _gguf("q3_k_l", 4.27, None),
-        _gguf("q2_k", 3.0, None),
-        _gguf("q5_1", 6.0, None),
-        _gguf("iq4_nl", 4.5, None),
-        _gguf("iq3_m", 3.66, None),
-        _gguf("iq3_s", 3.44, None),
-        _gguf("iq3_xxs", 3.06, None),
-        _gguf("iq2_m", 2.7, None),
-        _gguf("iq2_xxs", 2.06, None),
-        _gguf("iq1_s", 1.56, None),
-        _gguf("mxfp4", 4.25, None),
+        _gguf("f16", 16.0, None, ()),
+        _gguf("bf16", 16.0, None, ()),
+        _gguf("q8_0", 8.5, 8, ("gguf",)),
+        _gguf("q6_k", 6.5625, None, ()),
+        _gguf("q5_k_m", 5.69, None, ()),
+        _gguf("q5_k_s", 5.54, None, ()),
+        _gguf("q5_0", 5.5, None, ()),
+        _gguf("q4_k_m", 4.85, 7, ("gguf",)),
+        _gguf("q4_k_s", 4.58, None, ()),
+        _gguf("q4_0", 4.5, None, ()),
+        _gguf("q4_1", 5.0, None, ()),
+        _gguf("iq4_xs", 4.25, None, ()),
+        _gguf("q3_k_m", 3.91, None, ("gguf",)),
+        _gguf("q3_k_s", 3.5, None, ()),
+        _gguf("q3_k_l", 4.27, None, ()),
+        _gguf("q2_k", 3.0, None, ()),
+        _gguf("q5_1", 6.0, None, ()),
+        _gguf("iq4_nl", 4.5, None, ()),
+        _gguf("iq3_m", 3.66, None, ()),
+        _gguf("iq3_s", 3.44, None, ()),
+        _gguf("iq3_xxs", 3.06, None, ()),
+        _gguf("iq2_m", 2.7, None, ()),
+        _gguf("iq2_xxs", 2.06, None, ()),
+        _gguf("iq1_s", 1.56, None, ()),
+        _gguf("mxfp4", 4.25, None, ()),
         Format(
             name="q8_0",
             title="Q8_0",
@@ -409,16 +394,12 @@ _FORMATS: dict[str, Format] = {
             form_place=None,
             kv_place=5,
             kernels="gguf",
-            quantized=True,
-            weight_only=False,
-            gguf=False,
+            storage="native",
             trains=True,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=(),
+            advised_for=(),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
         Format(
@@ -430,16 +411,12 @@ _FORMATS: dict[str, Format] = {
             form_place=None,
             kv_place=6,
             kernels="gguf",
-            quantized=True,
-            weight_only=False,
-            gguf=False,
+            storage="native",
             trains=True,
-            experts_only=False,
-            pads_experts=False,
-            own_head=False,
-            wide_latent=False,
-            language_only=False,
+            quirks=(),
+            advised_for=(),
             checkpoint_methods=(),
+            widened_whole=True,
             dequantize_bytes=14.0,
         ),
     )
@@ -492,6 +469,11 @@ def form_names(trains: bool) -> tuple[str, ...]:
     shown = [f for f in all_formats() if f.weights and not (trains and f.gguf)]
     first = sorted((f for f in shown if f.form_place is not None), key=lambda f: f.form_place or 0)
     return tuple(f.name for f in (*first, *(f for f in shown if f.form_place is None)))
+
+
+def advised_for(kind: str) -> tuple[Format, ...]:
+    """Weight formats that advice turns to for one of ADVISED, the mildest first."""
+    return tuple(sorted((f for f in all_formats() if kind in f.advised_for), key=lambda f: -f.bits))
 
 
 def title(name: str) -> str:

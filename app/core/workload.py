@@ -106,7 +106,7 @@ class Workload:
 
     model: ModelArchitecture
     task: Task = "inference"
-    precision: str = "bf16"
+    precision: str = formats.USUAL
     batch_size: Number = 1
     """Training: sequences or images per GPU. Inference: concurrent sequences over all cards. Or an array."""
     batch_stated: bool = False
@@ -155,7 +155,7 @@ class Workload:
     @property
     def format(self) -> Format:
         """The weight format."""
-        return format_of(self.precision or self.model.native_precision or "bf16")
+        return format_of(self.precision or self.model.native_precision or formats.USUAL)
 
     @property
     def engine_record(self) -> Engine:
@@ -238,13 +238,13 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     trains = work.task != "inference"
     precision = work.precision
     if not precision:
-        precision = model.native_precision if formats.is_format(model.native_precision) else "bf16"
+        precision = model.native_precision if formats.is_format(model.native_precision) else formats.USUAL
         default("precision", precision, "native_precision" if model.native_precision else "default_precision")
     if work.task == "qlora" and not format_of(precision).quantized:
-        precision = "nf4"
+        precision = formats.QLORA
         default("precision", precision, "qlora_needs_quantized_weights")
     fmt = format_of(precision)
-    if work.engine == engines.AUTO:
+    if not engines.is_engine(work.engine):
         engine = default_engine(family, trains, fmt)
         default("engine", engine.name, "default_engine")
     else:
@@ -413,7 +413,7 @@ def _combinations(work: Workload) -> list[FieldError]:
         if output > shortest:
             params = {"limit": float(shortest)}
             errors.append(FieldError("/workload/output_length", "output_longer_than_sequence", params))
-    fmt = format_of(work.precision or "bf16")
+    fmt = format_of(work.precision or formats.USUAL)
     if work.task == "training" and not fmt.trains:
         errors.append(FieldError("/workload/precision", "precision_cannot_train", {"value": work.precision}))
     if work.task in ("lora", "qlora"):

@@ -192,7 +192,8 @@ class _Run:
         if "kv_bytes_per_token" in measured:
             value = measured["kv_bytes_per_token"]
             yield self._plain("kv_bytes_per_token", value, float(memory.kv_bytes_per_token), "B")
-        if self.work.engine == "llama.cpp":
+        states_buffers = self.work.engine_record.memory.states_buffers
+        if states_buffers:
             if "kv_cache_gib" in measured:
                 yield self._plain("kv_cache", measured["kv_cache_gib"], float(memory.kv_reserved_gib))
             if "compute_buffer_gib" in measured:
@@ -203,7 +204,7 @@ class _Run:
             beside = sum(float(memory.part(part)) for part in (*EACH_CARD_PARTS, "communication"))
             yield self._plain("engine_terms", sum(measured[figure] for figure in ENGINE_FIGURES), beside)
         if "total_gib" in measured:
-            share = SMALLER_BUFFER_SHARE if self.work.engine == "llama.cpp" else 1.0
+            share = SMALLER_BUFFER_SHARE if states_buffers else 1.0
             total = _each_card(memory.reserved_gib, memory, cards, share)
             yield self._spread("total", measured["total_gib"], total, total)
         if "peak_gib" in measured and self.case.measure_kind in PEAK_KINDS:

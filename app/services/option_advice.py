@@ -39,7 +39,7 @@ def advice_on(
     if note is not None:
         found.append(note)
     setup = {}
-    if work.engine == "tensorflow":
+    if work.engine_record.setup_text:
         found.append(Message("tensorflow_setup"))
         setup["setup"] = tensorflow_snippet(work.recipe != "fp32", cards)
     return {"advice": [payload.message(m) for m in found], **setup}

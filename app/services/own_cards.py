@@ -26,7 +26,6 @@ from app.services.prepared import prepared
 from app.services.requests import parse_workload
 from app.texts.say import say_message
 
-_ENGINES = {"PyTorch": ("pytorch",), "TensorFlow": ("tensorflow",)}
 _VENDOR_WORDS = ("nvidia ", "amd ", "intel(r) ", "intel ")
 
 
@@ -213,7 +212,9 @@ def _asked(data: Mapping[str, Any], snapshot: Snapshot) -> Workload | None:
         work, _ = resolve(parse_workload({"workload": asked}, snapshot))
     except InputFault:
         return None
-    return work if work.engine in _ENGINES.get(str(data["device"].get("framework")), ()) else None
+    engine = work.engine_record
+    measured = engine.measured_by_script and engine.backend.value == str(data["device"].get("framework"))
+    return work if measured else None
 
 
 def _memory(data: Mapping[str, Any], snapshot: Snapshot) -> Expectation | None:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from app.core import engines
 from app.services.contract import Snapshot
 from app.texts.words import precision_name, proper_name
 from app.web import choices as form_choices
@@ -157,7 +158,7 @@ def question_words(asked: Asked) -> dict[str, str]:
     short = [precision_name(one("precision")), *load]
     long = list(short)
     engine = one("engine")
-    if engine == "auto":
+    if not engines.is_engine(engine):
         engine = next(
             (
                 str(a["value"])

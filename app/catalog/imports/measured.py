@@ -7,7 +7,7 @@ from typing import Any
 from app.catalog.columns.cells import ADAPTERS
 from app.catalog.imports.references import References
 from app.core.estimates import Message
-from app.core.formats import format_of, is_format
+from app.core.formats import USUAL, format_of, is_format
 from app.core.workload import default_engine
 
 Row = dict[str, Any]
@@ -57,7 +57,7 @@ def complete(given: Row, source: str, url: str, references: References) -> tuple
     family = _family(row, references)
     if row["own"] and not row.get("framework") and family:
         precision = row.get("precision", "")
-        fmt = format_of(precision if is_format(precision) else "bf16")
+        fmt = format_of(precision if is_format(precision) else USUAL)
         row["framework"] = default_engine(family, row["task"] != "inference", fmt).name
         notes.append(Message("measured_engine_assumed", {"engine": row["framework"]}))
     return row, notes

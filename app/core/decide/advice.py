@@ -13,6 +13,7 @@ from app.core.decide.fit import fit, judge, max_batch_size, usable_gib
 from app.core.decide.options import Remedy
 from app.core.estimates import Message
 from app.core.faults import InputFault
+from app.core.formats import QLORA, USUAL, advised_for, format_of, kv_names
 from app.core.gpu import Gpu
 from app.core.memory import estimate
 from app.core.model.architecture import architecture_from_fields
@@ -33,6 +34,7 @@ _SAME_METHOD = frozenset(
     ("flash_attention", "chunked_logits", "mixed_precision", "gradient_checkpointing", "optimizer_8bit")
 )
 """Changes after which the same thing is trained or served."""
+_NARROW_KV = frozenset(f"kv_{name}" for name in kv_names())
 _MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0e9, 405.0e9)
 
 Change = tuple[str, Mapping[str, Any], Workload, Parallelism, float | None]
@@ -80,9 +82,7 @@ def remedies(
             break
     smaller = _smaller_batch(work, plan, gpu, before)
     if smaller is not None:
-        place = (
-            1 if found and found[0].code in ("flash_attention", "chunked_logits", "kv_fp8", "kv_q8_0") else 0
-        )
+        place = 1 if found and found[0].code in ("flash_attention", "chunked_logits", *_NARROW_KV) else 0
         found.insert(place, smaller)
     if found:
         return tuple(found[:limit])
@@ -142,8 +142,7 @@ def _parts(change: Mapping[str, Any], plan: Parallelism) -> list[Message]:
     ]
     task, precision = change.get("workload.task"), change.get("workload.precision")
     if "workload.kv_precision" in change:
-        kept = "kv_q8_0" if change["workload.kv_precision"] == "q8_0" else "kv_fp8"
-        parts.insert(0, Message(f"remedy_{kept}", {}))
+        parts.insert(0, Message(f"remedy_kv_{change['workload.kv_precision']}", {}))
     if task:
         parts.append(Message(f"remedy_{task}", {}))
     elif precision and "workload.recipe" not in change:
@@ -177,23 +176,17 @@ def _with(work: Workload, plan: Parallelism, code: str, speed: float | None, **f
 def _serving_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
     if work.attention == "eager" and work.model.layers:
         yield _with(work, plan, "flash_attention", 1.0, attention="flash")
-    if work.model.family == "decoder" and work.kv_precision in ("bf16", "fp16", "fp32"):
-        if work.engine == "llama.cpp":
-            yield _with(work, plan, "kv_q8_0", None, kv_precision="q8_0")
-        elif work.engine in ("vllm", "sglang", "tensorrt-llm"):
-            yield _with(work, plan, "kv_fp8", 1.0, kv_precision="fp8")
+    engine = work.engine_record
+    if work.model.family == "decoder" and not format_of(work.kv_precision).quantized and engine.narrow_kv:
+        # Engines with a paged cache read a narrow one without loss of time.
+        speed = 1.0 if engine.paged else None
+        yield _with(work, plan, f"kv_{engine.narrow_kv}", speed, kv_precision=engine.narrow_kv)
     if work.weights_gib or work.model.family == "vision":
         return
-    if work.format.gguf:
-        order: tuple[str, ...] = ("gguf-q8_0", "gguf-q4_k_m", "gguf-q3_k_m")
-    elif work.model.family == "decoder":
-        order = ("fp8", "awq")
-    else:
-        order = ("fp16", "int8")
-    for precision in order:
-        changed = replace(work, precision=precision)
-        if changed.format.bits < work.format.bits:
-            yield _with(work, plan, "quantized_weights", None, precision=precision)
+    kind = "gguf" if work.format.gguf else "decoder" if work.model.family == "decoder" else "other"
+    for narrower in advised_for(kind):
+        if narrower.bits < work.format.bits:
+            yield _with(work, plan, "quantized_weights", None, precision=narrower.name)
 
 
 def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
@@ -202,8 +195,8 @@ def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
         yield _with(work, plan, "flash_attention", 1.0, attention="flash")
     if work.model.family == "decoder" and work.logits == "full":
         yield _with(work, plan, "chunked_logits", 1.0, logits="chunked")
-    if work.compute_type in ("fp32", "tf32"):
-        yield _with(work, plan, "mixed_precision", None, precision="bf16", recipe="mixed")
+    if work.format.compute.wide:
+        yield _with(work, plan, "mixed_precision", None, precision=USUAL, recipe="mixed")
     if work.gradient_checkpointing is not True:
         yield _with(work, plan, "gradient_checkpointing", CHECKPOINTING_SPEED, gradient_checkpointing=True)
     if work.optimizer == "adamw" and work.task == "training":
@@ -213,7 +206,7 @@ def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
     if work.task == "training":
         yield _with(work, plan, "lora", None, task="lora")
     if work.task in ("training", "lora"):
-        yield _with(work, plan, "qlora", None, task="qlora", precision="nf4")
+        yield _with(work, plan, "qlora", None, task="qlora", precision=QLORA)
 
 
 def _more_cards(work: Workload, plan: Parallelism, max_cards: int) -> Iterator[Change]:

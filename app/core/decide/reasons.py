@@ -150,8 +150,8 @@ def option_flags(
 def fallback_note(gpu: str, work: Workload) -> Message:
     """What a card without a rate of the number format computes in."""
     params = {"gpu": gpu, "precision": work.precision}
-    if work.compute_type == "tf32":
-        return Message("tf32_runs_as_fp32", params)
+    if work.format.compute.or_vector:
+        return Message(f"{work.format.name}_runs_as_{work.format.compute.or_vector}", params)
     return Message("precision_falls_back", params)
 
 
@@ -288,7 +288,7 @@ def mismatches(asked: Workload, work: Workload) -> tuple[Message, ...]:
         found.append(Message("engine_cannot_train", {"engine": asked.engine}))
     elif family not in work.engine_record.families:
         found.append(Message("engine_not_for_family", {"engine": work.engine, "family": family}))
-    narrow = work.format.language_only and family not in _LANGUAGE
+    narrow = "language_only" in work.format.quirks and family not in _LANGUAGE
     if narrow or (family == "vision" and work.format.weight_only):
         found.append(Message("format_not_for_family", {"precision": work.precision, "family": family}))
     return tuple(found)

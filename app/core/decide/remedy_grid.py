@@ -10,6 +10,7 @@ from app.core.decide.fit import judge
 from app.core.decide.grid import Grid
 from app.core.decide.options import Fit, Remedy
 from app.core.estimates import Message
+from app.core.formats import QLORA, advised_for, format_of
 from app.core.gpu_table import Floats
 from app.core.memory import estimate
 from app.core.workload import TOKEN_FAMILIES, Workload
@@ -78,12 +79,12 @@ def _changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
     if work.attention == "eager" and work.model.family in TOKEN_FAMILIES:
         yield "flash_attention", {"attention": "flash"}
     if not work.trains:
-        if work.model.family == "decoder" and work.kv_precision in ("bf16", "fp16", "fp32"):
-            llama_cpp = work.engine == "llama.cpp"
-            yield ("kv_q8_0", {"kv_precision": "q8_0"}) if llama_cpp else ("kv_fp8", {"kv_precision": "fp8"})
+        if work.model.family == "decoder" and not format_of(work.kv_precision).quantized:
+            narrow = work.engine_record.narrow_kv or "fp8"
+            yield f"kv_{narrow}", {"kv_precision": narrow}
         if not work.weights_gib and work.model.family != "vision" and not work.format.quantized:
-            yield "quantized_weights", {"precision": "fp8"}
-            yield "quantized_weights", {"precision": "awq"}
+            for narrower in advised_for("decoder"):
+                yield "quantized_weights", {"precision": narrower.name}
         return
     if work.model.family == "decoder" and work.logits == "full":
         yield "chunked_logits", {"logits": "chunked"}
@@ -94,4 +95,4 @@ def _changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
     if work.task == "training" and work.model.family in TOKEN_FAMILIES:
         yield "lora", {"task": "lora"}
     if work.task != "qlora" and work.model.family in TOKEN_FAMILIES:
-        yield "qlora", {"task": "qlora", "precision": "nf4"}
+        yield "qlora", {"task": "qlora", "precision": QLORA}

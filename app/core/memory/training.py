@@ -183,7 +183,7 @@ def _adapters(work: Workload, plan: Parallelism) -> tuple[list[Term], float, flo
     widened = 0.0
     if work.format.compute.wide and work.recipe == "mixed":
         widened = 2.0 * (model.parameters - model.embedding_parameters) / (plan.tensor * plan.pipeline)
-    if work.format.quantized and work.format.compute.group != "fp8":
+    if work.format.widened_whole:
         largest = counted(largest_matrix, model, name="largest_matrix")
         widened = 2.0 * largest / plan.tensor + QLORA_WORKSPACE_BYTES
     if stage == 3:

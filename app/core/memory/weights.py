@@ -62,7 +62,7 @@ class WeightBytes:
 
 @lru_cache(maxsize=4096)
 def model_bytes(
-    model: ModelArchitecture, precision: str, engine: str = "vllm", checkpoint_gib: float | None = None
+    model: ModelArchitecture, precision: str, engine: str, checkpoint_gib: float | None = None
 ) -> WeightBytes:
     """Bytes of the loaded model.
 
@@ -102,13 +102,13 @@ def model_bytes(
     down = min(float(latent_down_projection_count(model)), model.parameters)
     linear = max(0.0, model.parameters - both - tower - expert_parameters - down)
     linear_bytes = down_bytes = expert_bytes = fmt.bytes
-    if model.is_moe and fmt.experts_only:
+    if model.is_moe and "experts_only" in fmt.quirks:
         linear_bytes = down_bytes = wide
         width = model.expert_intermediate_size
-        if fmt.pads_experts and quirks.pads_experts and width:
+        if "padded_experts" in fmt.quirks and quirks.pads_experts and width:
             expert_bytes *= math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE / width
     layers = linear * linear_bytes
-    if model.kv_lora_rank and fmt.wide_latent:
+    if model.kv_lora_rank and "wide_latent" in fmt.quirks:
         attention = model.layers * attention_count(model, 1)
         layers += max(0.0, min(linear, attention - down)) * (wide - linear_bytes)
         down_bytes = wide
@@ -125,7 +125,7 @@ def model_bytes(
         sizes = _shared_at_more_bits(sizes, model.parameters - expert_parameters)
     if quirks.table_on_host and head_parameters:
         sizes = replace(sizes, embedding=0.0)
-    if quirks.keeps_own_head and fmt.own_head and not (head_parameters or checkpoint_gib):
+    if quirks.keeps_own_head and "own_head" in fmt.quirks and not (head_parameters or checkpoint_gib):
         sizes = replace(sizes, head=table * wide)
     return sizes
 

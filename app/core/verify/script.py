@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from app.core.engines.record import Backend
+from app.core.formats import COMPUTE_TYPES
 from app.core.gpu import Gpu
 from app.core.model.architecture import ModelArchitecture
 from app.core.speed.rows import QUERIES_PER_S, UNIT_OF_FAMILY
@@ -31,7 +33,12 @@ KERAS_NAMES = {
     "inception-v3": "InceptionV3",
     "mobilenet-v2": "MobileNetV2",
 }
-MEASURED_TYPES = ("fp32", "tf32", "fp16", "bf16")
+MEASURED_TYPES = tuple(t.name for t in COMPUTE_TYPES.values() if not t.narrow)
+_BACKENDS: Mapping[Backend, tuple[str, str]] = {
+    Backend.TORCH: ("torch", torch_part.BACKEND),
+    Backend.KERAS: ("tensorflow", tensorflow_part.BACKEND),
+}
+"""Module that a script imports, and its text."""
 
 
 def script(gpu: Gpu, work: Workload, asked: Mapping[str, Any] | None = None) -> str:
@@ -46,7 +53,6 @@ def script(gpu: Gpu, work: Workload, asked: Mapping[str, Any] | None = None) -> 
     -------
     A Python program of its own.
     """
-    tensorflow = work.engine == "tensorflow"
     question = {
         "gpu_id": gpu.id,
         "model_id": work.model.id,
@@ -55,16 +61,16 @@ def script(gpu: Gpu, work: Workload, asked: Mapping[str, Any] | None = None) -> 
         "workload": question_of_work(work),
         "asked": dict(asked or {}),
     }
-    library, module = ("TensorFlow", "tensorflow") if tensorflow else ("PyTorch", "torch")
+    backend = work.engine_record.backend
+    module, body = _BACKENDS[backend]
     head = (
         common_part.HEAD.replace("@TITLE@", _plain(f"{gpu.name}, {work.model.name or work.model.family}"))
         .replace("@NAME@", script_name(gpu))
-        .replace("@NEEDS@", library)
+        .replace("@NEEDS@", backend.value)
         .replace("@MODULE@", module)
         .replace("@QUESTION@", repr(json.dumps(question, sort_keys=True)))
     )
-    backend = tensorflow_part.BACKEND if tensorflow else torch_part.BACKEND
-    return head + backend + common_part.TAIL
+    return head + body + common_part.TAIL
 
 
 def script_name(gpu: Gpu) -> str:
@@ -105,7 +111,7 @@ def _skipped(work: Workload, compute: str) -> str:
     if model.experts:
         return "experts are not built by this script"
     if model.family == "vision":
-        if work.engine == "tensorflow":
+        if work.engine_record.backend is Backend.KERAS:
             return "" if model.id in KERAS_NAMES else "the model is not in keras.applications"
         return "" if _resnet_depth(model) or _library_name(model) else "this script does not build the model"
     if model.family not in ("decoder", "encoder"):
