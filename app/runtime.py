@@ -28,17 +28,20 @@ RETRY_SECONDS = 1.0
 class Runtime:
     """Opens the database once; while that fails, tries again at most once a second when asked for.
 
-    What is open is also put on the application's state as `engine` and `store` (None until then).
+    What is open is also put on the application's state as `engine`, `store` and `speed_reports` (None until
+    then). With `prepares_reports` they are begun at each new state of the data, not at their first use.
     """
 
-    def __init__(self, settings: Settings, state: State) -> None:
+    def __init__(self, settings: Settings, state: State, prepares_reports: bool = False) -> None:
         self.settings = settings
+        self._prepares_reports = prepares_reports
         self.state = state
         self.fault: AppError | None = None
         self._lock = Lock()
         self._tried_at = float("-inf")
         state.engine = None
         state.store = None
+        state.speed_reports = None
 
     @property
     def is_open(self) -> bool:
@@ -62,17 +65,20 @@ class Runtime:
 
     def _open(self) -> None:
         from app.catalog.db import check_revision, create_engine_from_url
+        from app.services.speed_reports import SpeedReports
         from app.services.store import CatalogStore
 
         engine: Engine = create_engine_from_url(self.settings.database_url)
         try:
             check_revision(engine)
-            store = CatalogStore(engine)
+            reports = SpeedReports(engine)
+            store = CatalogStore(engine, reports.warm if self._prepares_reports else None)
             store.snapshot()
         except Exception:
             engine.dispose()
             raise
         self.state.engine = engine
+        self.state.speed_reports = reports
         self.state.store = store
 
     def check(self) -> dict[str, str]:
@@ -117,6 +123,9 @@ class Runtime:
 
     def close(self) -> None:
         """Give the database connections back."""
+        reports, self.state.speed_reports = self.state.speed_reports, None
+        if reports is not None:
+            reports.close()
         engine, self.state.engine, self.state.store = self.state.engine, None, None
         self._tried_at = float("-inf")
         if engine is not None:

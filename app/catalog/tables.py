@@ -407,6 +407,17 @@ class CatalogVersionRow(SQLModel, table=True):
     created_at: datetime
 
 
+class ReportRow(SQLModel, table=True):
+    """A report that takes long to work out; it can be made again, so nothing of it is logged or exported."""
+
+    __tablename__ = "report"
+    basis: str = Field(primary_key=True)
+    """Digest of the rows and formulas that it rests on."""
+    part: str = Field(primary_key=True)
+    body: dict[str, Any] = Field(default_factory=dict, sa_column=Column(JSON, nullable=False))
+    made_at: datetime
+
+
 class ChangeLogRow(SQLModel, table=True):
     """Who changed what, from what, to what, why."""
 

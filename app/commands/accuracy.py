@@ -11,7 +11,8 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, table, write, write_json
 from app.services import maintenance
 from app.services.accuracy import memory_report
-from app.services.accuracy_speed import speed_report
+from app.services.speed_reports import report_now
+from app.services.store import CatalogStore
 from app.texts.accuracy import GROUP_NAMES, group_name, in_words
 from app.texts.language import translations
 
@@ -45,9 +46,11 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    with trouble(), maintenance.open_catalogue(read_settings().database_url) as snapshot:
+    with trouble(), maintenance.open_database(read_settings().database_url) as engine:
+        snapshot = CatalogStore(engine).snapshot()
+        answer: Payload
         if options.subject == "speed":
-            answer = speed_report(snapshot, options.part)
+            answer = report_now(engine, snapshot, options.part)
         else:
             answer = memory_report(snapshot, None if options.part == "all" else options.part)
     if options.json:

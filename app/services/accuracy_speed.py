@@ -12,7 +12,6 @@ from app.catalog.snapshot import Snapshot
 from app.core.model.architecture import ModelArchitecture
 from app.core.speed.accuracy import Errors, SpeedAccuracy, observations, speed_accuracy
 from app.core.speed.readings import counted
-from app.services.cache import AnswerCache
 
 Payload = dict[str, Any]
 PARTS = ("report", "fit", "all")
@@ -57,12 +56,9 @@ PEERS: tuple[Mapping[str, Any], ...] = (
 )
 """The same measure for other calculators, on the same measurements."""
 
-_KEPT = 6
-_found: AnswerCache[Payload] = AnswerCache(_KEPT)
-
 
 def speed_report(snapshot: Snapshot, part: str = "report") -> Payload:
-    """The accuracy of the speed estimates as /method shows it and the API answers; worked out once a version.
+    """The accuracy of the speed estimates as /method shows it and the API answers; half a minute of work.
 
     Parameters
     ----------
@@ -74,10 +70,6 @@ def speed_report(snapshot: Snapshot, part: str = "report") -> Payload:
     Errors by basis and by class, intervals, ranks of cards, scaling, targets, peers, and the fitted rows
     behind each constant. Errors are |ln(measured / estimated)|; 0.10 is about 10 %.
     """
-    return _found.get(f"{snapshot.digest} {part}", lambda: _report(snapshot, part))
-
-
-def _report(snapshot: Snapshot, part: str) -> Payload:
     models = {key: preset.architecture for key, preset in snapshot.models.items()}
     found = speed_accuracy(snapshot.benchmarks, models, snapshot.gpus, part)
     return {

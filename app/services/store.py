@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from sqlalchemy import Engine
@@ -13,10 +14,14 @@ from app.catalog.version_check import VersionCheck
 
 
 class CatalogStore:
-    """Hands out the current snapshot. One per application, shared between threads."""
+    """Hands out the current snapshot. One per application, shared between threads.
 
-    def __init__(self, engine: Engine) -> None:
+    `changed` is told of each one that is read; it must not wait.
+    """
+
+    def __init__(self, engine: Engine, changed: Callable[[Snapshot], None] | None = None) -> None:
         self.engine = engine
+        self._changed = changed
         self._version = VersionCheck(engine)
         self._lock = Lock()
         self._snapshot: Snapshot | None = None
@@ -39,4 +44,6 @@ class CatalogStore:
             kept = self._snapshot
             if kept is None or kept.digest != digest:
                 kept = self._snapshot = load_snapshot(self.engine)
+                if self._changed is not None:
+                    self._changed(kept)
             return kept

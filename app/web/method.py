@@ -14,16 +14,14 @@ from app.charts.accuracy import accuracy_chart
 from app.charts.theme import THEMES
 from app.core.formulas import FORMULAS
 from app.services.accuracy import memory_report
-from app.services.accuracy_speed import speed_report
+from app.services.speed_reports import SpeedReports
 from app.texts.accuracy import group_name, in_words
 from app.texts.words import BASIS, BASIS_MEANING
 from app.web.answers import open_page
-from app.web.background import Background
 from app.web.render import is_fragment
 from app.web.view import Words
 
 router = APIRouter()
-_speed: Background[dict[str, Any]] = Background()
 INTERVAL = 0.90
 """Memory intervals run from the 5th to the 95th percentile."""
 SPEED_INTERVAL = 0.80
@@ -121,9 +119,10 @@ def accuracy(request: Request) -> Response:
 
 @router.get("/method/speed")
 def speed(request: Request) -> Response:
-    """Estimated against measured speed; worked out aside once a catalogue version, as it takes a minute."""
+    """Estimated against measured speed, as far as it is worked out: of earlier data until then."""
     page, snapshot, words = open_page(request)
-    report = _speed.get(snapshot.digest, lambda: speed_report(snapshot, "report"))
+    reports: SpeedReports = request.app.state.speed_reports
+    report = reports.get(snapshot).body
     template = "speed_fragment.html" if is_fragment(request) else "speed.html"
     rows = speed_rows(report, words) if report else {}
     return page.render(template, "/method", ready=report is not None, **rows)

@@ -9,24 +9,41 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlmodel import SQLModel
 
 from app.api import accuracy
+from app.catalog.db import create_engine_from_url
+from app.catalog.reports import StoredReport, store_report
 from app.core.accuracy import GROUPS, part_of
-from app.services.later import MOST_WAITING, READY, Later, Pending
+from app.services.later import MOST_WAITING, Later, Pending
+from app.services.speed_reports import READY, SpeedReport, SpeedReports, basis_of
 
 
 @pytest.fixture(autouse=True)
 def speed_at_once(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Of the speed there is nothing to wait for, except where a test says so."""
 
-    class AtOnce(Later[dict[str, Any]]):
-        def get(self, key: Any, compute: Any) -> Pending[dict[str, Any]]:
-            del key, compute
-            return Pending(READY, {"bases": []})
+    class AtOnce(SpeedReports):
+        def get(self, snapshot: Any, part: str = "report") -> SpeedReport:
+            del snapshot, part
+            return SpeedReport(READY, {"bases": []})
 
-    monkeypatch.setattr(accuracy, "_speed", AtOnce(1))
+    monkeypatch.setitem(state_of(api)._state, "speed_reports", AtOnce(state_of(api).engine))
     yield
-    api.app.state.answers.clear()  # type: ignore[attr-defined]
+    state_of(api).answers.clear()
+
+
+def state_of(api: TestClient) -> Any:
+    return api.app.state  # type: ignore[attr-defined]
+
+
+def reports(api: TestClient, monkeypatch: pytest.MonkeyPatch, work: Any) -> SpeedReports:
+    """Reports over an empty database of their own, made by `work`."""
+    engine = create_engine_from_url("sqlite://")
+    SQLModel.metadata.create_all(engine)
+    made = SpeedReports(engine, work)
+    monkeypatch.setitem(state_of(api)._state, "speed_reports", made)
+    return made
 
 
 def memory(api: TestClient, query: str = "") -> dict[str, Any]:
@@ -89,17 +106,43 @@ def test_most_reference_cases_are_expressed(api: TestClient) -> None:
 def test_the_answer_waits_for_the_speed(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
 
-    def report(snapshot: Any, part: str) -> dict[str, Any]:
-        del snapshot
+    def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
+        del engine
         assert released.wait(30)
-        return {"part": part, "bases": []}
+        return StoredReport(basis_of(snapshot), {"part": part, "bases": []})
 
-    monkeypatch.setattr(accuracy, "speed_report", report)
-    monkeypatch.setattr(accuracy, "_speed", Later(2))
+    reports(api, monkeypatch, report)
     threading.Timer(0.05, released.set).start()
     answer = api.get("/api/v1/accuracy?rows=false")
-    assert answer.json()["speed"] == {"status": "ready", "part": "report", "bases": []}
+    speed = answer.json()["speed"]
+    assert speed["versions"] == answer.json()["versions"]
+    assert (speed["status"], speed["part"], speed["bases"]) == ("ready", "report", [])
     assert "retry-after" not in answer.headers
+
+
+def test_the_one_before_is_answered_at_once_under_its_own_version(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
+        del engine, part
+        assert released.wait(30)
+        return StoredReport(basis_of(snapshot), {"bases": ["new"]})
+
+    made = reports(api, monkeypatch, report)
+    before = {"bases": ["old"], "versions": {"engine": "0.0", "catalog": "2026.10-00000000"}}
+    store_report(made._engine, "report", StoredReport("0" * 64, before))
+    first = api.get("/api/v1/accuracy?rows=false")
+    assert first.json()["speed"] == {"status": "previous", **before}
+    assert int(first.headers["retry-after"]) > 0
+    released.set()
+    deadline = time.monotonic() + 10
+    while (answer := api.get("/api/v1/accuracy?rows=false")).json()["speed"]["status"] == "previous":
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert answer.json()["speed"]["bases"] == ["new"]
+    assert answer.json()["speed"]["versions"] == answer.json()["versions"]
 
 
 def test_only_so_many_wait_at_once() -> None:
@@ -127,13 +170,12 @@ def test_an_answer_that_takes_longer_is_asked_for_again(
 ) -> None:
     released = threading.Event()
 
-    def report(snapshot: Any, part: str) -> dict[str, Any]:
-        del snapshot
+    def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
+        del engine
         assert released.wait(30)
-        return {"part": part, "bases": []}
+        return StoredReport(basis_of(snapshot), {"part": part, "bases": []})
 
-    monkeypatch.setattr(accuracy, "speed_report", report)
-    monkeypatch.setattr(accuracy, "_speed", Later(2))
+    reports(api, monkeypatch, report)
     monkeypatch.setattr(accuracy, "LONGEST_WAIT_SECONDS", 0.01)
     first = api.get("/api/v1/accuracy?rows=false")
     assert first.json()["speed"] == {"status": "computing"} and first.json()["memory"]["groups"]
@@ -144,7 +186,7 @@ def test_an_answer_that_takes_longer_is_asked_for_again(
     while "retry-after" in (answer := api.get("/api/v1/accuracy?rows=false", headers=tag)).headers:
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert answer.json()["speed"] == {"status": "ready", "part": "report", "bases": []}
+    assert answer.json()["speed"]["status"] == "ready" and answer.json()["speed"]["bases"] == []
     tag = {"if-none-match": answer.headers["etag"]}
     assert api.get("/api/v1/accuracy?rows=false", headers=tag).status_code == 304
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import pytest
 
+from app.catalog.reports import StoredReport, store_report
 from app.cli import main
 from app.commands.accuracy_speed import speed as lines_of
 from app.services.accuracy_speed import BASIS_TARGETS, speed_report
-from app.services.maintenance import open_catalogue
+from app.services.maintenance import open_catalogue, open_database
+from app.services.speed_reports import basis_of
+from app.services.store import CatalogStore
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +78,13 @@ def test_the_report_names_its_part_and_its_peers(report):
     assert "report part" in text and "card unseen" in text and "saturated serving" in text
 
 
-def test_the_command_prints_json(seeded_database, monkeypatch, capsys):
-    import json
-
-    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{seeded_database}")
+def test_the_command_prints_the_kept_report_as_json(seeded_database, report, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "cardworth.db"
+    shutil.copyfile(seeded_database, path)
+    with open_database(f"sqlite:///{path}") as engine:
+        basis = basis_of(CatalogStore(engine).snapshot())
+        store_report(engine, "report", StoredReport(basis, {**report, "kept": True}))
+    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{path}")
     assert main(["accuracy", "speed", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["bases"]
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["bases"] and answer["kept"]

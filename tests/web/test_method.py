@@ -13,7 +13,6 @@ from app.charts.accuracy import STRIP, accuracy_chart
 from app.main import create_app
 from app.services.accuracy import memory_report
 from app.settings import Settings
-from app.web.background import Background
 
 
 @pytest.fixture(scope="module")
@@ -72,30 +71,3 @@ def test_the_table_prints_the_figures_of_the_report(site: TestClient) -> None:
     assert drawn == sum(1 for r in report["rows"] if r["unit"] == "GiB" and not r["faulty"])
     for peer in report["peers"]["tools"]:
         assert peer["tool"] in page
-
-
-def test_long_work_is_done_once_and_aside() -> None:
-    done: list[int] = []
-    work: Background[int] = Background(size=1)
-
-    def count() -> int:
-        done.append(1)
-        return len(done)
-
-    assert work.get("a", count) is None
-    work.wait(5)
-    assert (work.get("a", count), work.get("a", count)) == (1, 1)
-    assert done == [1]
-
-
-def test_failed_work_may_be_tried_again() -> None:
-    work: Background[int] = Background()
-
-    def fail() -> int:
-        raise ValueError("no")
-
-    assert work.get("a", fail) is None
-    work.wait(5)
-    assert work.get("a", lambda: 7) is None
-    work.wait(5)
-    assert work.get("a", fail) == 7
