@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,9 +12,9 @@ from app.api.bodies import FitBody, MemoryBody, ShortlistBody, SpeedBody
 from app.api.context import Context, Currency, Lang
 from app.api.problems import documented, stale_price
 from app.api.route import CalculationRoute
-from app.api.schemas import answers
-from app.services import calculator
+from app.services import calculator, results
 from app.services.calculator import StalePrice
+from app.services.money import with_currency
 
 router = APIRouter(tags=["calculations"], route_class=CalculationRoute)
 
@@ -21,7 +22,7 @@ router = APIRouter(tags=["calculations"], route_class=CalculationRoute)
 @router.post(
     "/memory",
     summary="Memory that a workload needs on each card",
-    response_model=answers.MemoryAnswer,
+    response_model=results.MemoryAnswer,
     responses=documented(422, 429),
 )
 def memory(request: Request, body: MemoryBody, lang: Lang = None) -> Response:
@@ -29,7 +30,7 @@ def memory(request: Request, body: MemoryBody, lang: Lang = None) -> Response:
     del lang  # read from the request by the context
 
     def compute(context: Context) -> Any:
-        return calculator.memory(body, context.snapshot, context.today, context.language)
+        return calculator.memory(body, context.snapshot, context.today)
 
     return cached_answer(request, "memory", body, compute)
 
@@ -37,7 +38,7 @@ def memory(request: Request, body: MemoryBody, lang: Lang = None) -> Response:
 @router.post(
     "/fit",
     summary="Does a workload fit on this card?",
-    response_model=answers.FitAnswer,
+    response_model=results.FitAnswer,
     responses=documented(422, 429),
 )
 def fit(request: Request, body: FitBody, lang: Lang = None) -> Response:
@@ -45,7 +46,7 @@ def fit(request: Request, body: FitBody, lang: Lang = None) -> Response:
     del lang
 
     def compute(context: Context) -> Any:
-        return calculator.fit(body, context.snapshot, context.today, context.language)
+        return calculator.fit(body, context.snapshot, context.today)
 
     return cached_answer(request, "fit", body, compute)
 
@@ -53,7 +54,7 @@ def fit(request: Request, body: FitBody, lang: Lang = None) -> Response:
 @router.post(
     "/speed",
     summary="How fast a workload runs on this card",
-    response_model=answers.SpeedAnswer,
+    response_model=results.SpeedAnswer,
     responses=documented(422, 429),
 )
 def speed(request: Request, body: SpeedBody, lang: Lang = None) -> Response:
@@ -61,7 +62,7 @@ def speed(request: Request, body: SpeedBody, lang: Lang = None) -> Response:
     del lang
 
     def compute(context: Context) -> Any:
-        return calculator.speed(body, context.snapshot, context.today, context.language)
+        return calculator.speed(body, context.snapshot, context.today)
 
     return cached_answer(request, "speed", body, compute)
 
@@ -69,7 +70,7 @@ def speed(request: Request, body: SpeedBody, lang: Lang = None) -> Response:
 @router.post(
     "/shortlist",
     summary="Which cards to buy, ranked, with reasons",
-    response_model=answers.ShortlistAnswer,
+    response_model=results.ShortlistAnswer,
     responses=documented(409, 422, 429),
 )
 def shortlist(
@@ -80,10 +81,9 @@ def shortlist(
 
     def compute(context: Context) -> Any:
         try:
-            return calculator.shortlist(
-                body, context.snapshot, context.today, context.language, context.currency
-            )
+            answer = calculator.shortlist(body, context.snapshot, context.today)
         except StalePrice as stale:
             raise stale_price(stale.message, context.language, {"gpus": list(stale.gpus)}) from stale
+        return with_currency(answer, context.currency, context.snapshot, date.fromisoformat(answer.as_of))
 
     return cached_answer(request, "shortlist", body, compute)

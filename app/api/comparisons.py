@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Request, Response
@@ -19,11 +21,10 @@ from app.api.route import (
     tag_of,
     validators,
 )
-from app.api.schemas import answers
-from app.services import comparisons
+from app.services import comparisons, results
 from app.services.calculator import StalePrice
 from app.services.comparisons import ManageTokenRefused, NoSuchComparison
-from app.services.money import in_currency
+from app.services.money import with_currency
 
 creation = APIRouter(tags=["comparisons"], route_class=ComparisonCreationRoute)
 reading = APIRouter(tags=["comparisons"], route_class=ComparisonRoute)
@@ -38,7 +39,7 @@ ManageToken = Annotated[str | None, Header(max_length=200, description="The toke
     "/comparisons",
     status_code=201,
     summary="Freeze a decision",
-    response_model=answers.ComparisonCreated,
+    response_model=results.Created,
     responses=documented(409, 422, 429),
 )
 def create_comparison(request: Request, body: ComparisonBody, lang: Lang = None) -> Response:
@@ -50,7 +51,7 @@ def create_comparison(request: Request, body: ComparisonBody, lang: Lang = None)
     except StalePrice as stale:
         raise stale_price(stale.message, context.language, {"gpus": list(stale.gpus)}) from stale
     return json_response(
-        {"id": created.id, "url": created.url, "manage_token": created.manage_token},
+        created,
         status=201,
         headers={"location": f"/api/v1/comparisons/{created.id}", "cache-control": "no-store"},
     )
@@ -59,7 +60,7 @@ def create_comparison(request: Request, body: ComparisonBody, lang: Lang = None)
 @reading.get(
     "/comparisons/{comparison_id}",
     summary="A frozen decision",
-    response_model=answers.ComparisonAnswer,
+    response_model=results.FrozenAnswer,
     responses=documented(404, 422),
 )
 def read_comparison(
@@ -75,14 +76,16 @@ def read_comparison(
     tag = tag_of(frozen.digest, context.language, context.currency)
     if matches(request, tag):
         return not_modified(tag, PRIVATE)
-    body = comparisons.show(frozen, context.snapshot, context.language, context.currency)
-    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX})
+    body = comparisons.show(frozen)
+    day = date.fromisoformat(body.as_of)
+    body = replace(body, result=with_currency(body.result, context.currency, context.snapshot, day))
+    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX}, language=context.language)
 
 
 @reading.get(
     "/comparisons/{comparison_id}/changes",
     summary="What has changed since",
-    response_model=answers.ChangesAnswer,
+    response_model=results.ChangesAnswer,
     responses=documented(404, 422),
 )
 def comparison_changes(
@@ -103,9 +106,9 @@ def comparison_changes(
     tag = tag_of(frozen.digest, context.snapshot.version, today, context.language, context.currency)
     if matches(request, tag):
         return not_modified(tag, PRIVATE)
-    body = comparisons.changes(frozen, context.snapshot, context.today, context.language)
-    body = in_currency(body, context.currency, context.snapshot, context.today)
-    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX})
+    body = comparisons.changes(frozen, context.snapshot, context.today)
+    body = with_currency(body, context.currency, context.snapshot, context.today)
+    return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX}, language=context.language)
 
 
 @reading.delete(

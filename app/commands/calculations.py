@@ -12,6 +12,8 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, write, write_json
 from app.commands.refusals import refusals
 from app.services import calculator, maintenance
+from app.services.answers import as_json
+from app.services.money import with_currency
 
 Payload = dict[str, Any]
 
@@ -50,18 +52,20 @@ def add_commands(commands: Any) -> None:
 
 
 def _runner(
-    calculate: Callable[..., Payload], show: Callable[[Payload, str], list[str]]
+    calculate: Callable[..., Any], show: Callable[[Payload, str], list[str]]
 ) -> Callable[[argparse.Namespace], None]:
     def run(options: argparse.Namespace) -> None:
         language = language_of(options.lang)
         body = question.body_of(options)
-        currency = {"currency": options.currency} if hasattr(options, "currency") else {}
         with (
             trouble(),
             maintenance.open_catalogue(read_settings().database_url) as snapshot,
             refusals(language),
         ):
-            answer = calculate(body, snapshot, _today(), language, **currency)
+            found = calculate(body, snapshot, _today())
+            if hasattr(options, "currency"):
+                found = with_currency(found, options.currency, snapshot, date.fromisoformat(found.as_of))
+            answer = as_json(found, language)
         if options.json:
             write_json(answer)
         else:

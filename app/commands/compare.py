@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any
@@ -15,8 +16,9 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, table, write, write_json
 from app.commands.refusals import refusals
 from app.services import comparisons, maintenance
+from app.services.answers import as_json
 from app.services.comparisons import NoSuchComparison
-from app.services.money import in_currency
+from app.services.money import with_currency
 from app.services.store import CatalogStore
 from app.texts import figures
 from app.texts.language import translations
@@ -62,18 +64,22 @@ def _answer(options: argparse.Namespace, engine: Engine, language: str) -> tuple
         if options.title:
             body["title"] = options.title
         made = comparisons.freeze(engine, snapshot, body, today)
-        answer = {"id": made.id, "url": made.url, "manage_token": made.manage_token}
+        answer = as_json(made, language)
         return answer, _created(answer, language)
     try:
         frozen = comparisons.open_comparison(engine, options.show or options.changes)
     except NoSuchComparison as missing:
         raise CommandFailure(f"there is no comparison {missing}", EXIT_INPUT) from missing
     if options.show:
-        shown = comparisons.show(frozen, snapshot, language, options.currency)
+        found = comparisons.show(frozen)
+        day = date.fromisoformat(found.as_of)
+        shown = as_json(
+            replace(found, result=with_currency(found.result, options.currency, snapshot, day)), language
+        )
         return shown, _shown(shown, language)
     day = _day(options.as_of) or today
-    moved = comparisons.changes(frozen, snapshot, day, language)
-    moved = in_currency(moved, options.currency, snapshot, day)
+    changed = with_currency(comparisons.changes(frozen, snapshot, day), options.currency, snapshot, day)
+    moved = as_json(changed, language)
     return moved, _moved(moved, language)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any, Protocol, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
@@ -67,6 +67,9 @@ def plain(value: Any) -> Any:
         return number(value)
     if hasattr(value, "stored"):
         return value.stored
+    if is_dataclass(value):
+        hidden = getattr(value, "__hidden__", ())
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.name not in hidden}
     if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
         return [plain(v) for v in value]
     return str(value)
@@ -109,7 +112,15 @@ def _label(text: str, info: Any) -> str:
 FIGURE = Written(number, {"type": "number"})
 Figure = Annotated[float, FIGURE]
 """A number of an answer; `units.Number` is one that may be an array while it is computed."""
-AnyValue = Annotated[Any, Written(plain, {})]
+_SCALARS = [{"type": kind} for kind in ("string", "number", "boolean", "null")]
+_ANY = {
+    "anyOf": [
+        *_SCALARS,
+        {"type": "array", "items": {"anyOf": _SCALARS}},
+        {"type": "object", "additionalProperties": {"anyOf": _SCALARS}},
+    ]
+}
+AnyValue = Annotated[Any, Written(plain, _ANY)]
 """A value of any kind: what a field of a question holds."""
 AnyMap = Annotated[Mapping[str, Any], Written(plain, {"type": "object", "additionalProperties": True})]
 """A map whose keys no schema can list; the text under the field says what they are."""
@@ -133,14 +144,14 @@ def _is_none(value: Any) -> bool:
 
 @dataclass_transform(frozen_default=True)
 def answer(
-    *, omit: Sequence[str] = (), hide: Sequence[str] = (), codes: Sequence[str] = ()
+    *, omit: Sequence[str] = (), hide: Sequence[str] = (), shown: Sequence[str] = ()
 ) -> Callable[[type[T]], type[T]]:
     """A frozen dataclass with slots that is an answer, or a part of one.
 
     Parameters
     ----------
     omit: fields that are left out of the JSON where they are None. hide: fields that never are in it.
-    codes: properties that are in it beside the fields, such as the codes of messages.
+    shown: properties that are in it beside the fields, such as the codes of messages.
     """
 
     def made_answer(cls: type[T]) -> type[T]:
@@ -156,7 +167,7 @@ def answer(
                     described["serialization_exclude_if"] = _is_none
                 if described["name"] in hide:
                     described["serialization_exclude"] = True
-            inner["computed_fields"] = [_computed(made, name, handler) for name in codes]
+            inner["computed_fields"] = [_computed(made, name, name in omit, handler) for name in shown]
             return schema
 
         def json_schema(_kind: Any, schema: Any, handler: Any) -> Schema:
@@ -167,6 +178,7 @@ def answer(
                     described[dollars] = _in_dollars(name, value)
             return written
 
+        made.__hidden__ = frozenset(hide)  # type: ignore[attr-defined]
         made.__pydantic_config__ = {"use_attribute_docstrings": True}  # type: ignore[attr-defined]
         made.__get_pydantic_core_schema__ = classmethod(core_schema)  # type: ignore[attr-defined]
         made.__get_pydantic_json_schema__ = classmethod(json_schema)  # type: ignore[attr-defined]
@@ -175,14 +187,15 @@ def answer(
     return made_answer
 
 
-def _computed(kind: type, name: str, handler: Any) -> Schema:
+def _computed(kind: type, name: str, omit: bool, handler: Any) -> Schema:
     written = getattr(kind, name)
-    return {
+    found: Schema = {
         "type": "computed-field",
         "property_name": name,
         "return_schema": handler.generate_schema(get_type_hints(written.fget)["return"]),
         "metadata": {"pydantic_js_updates": {"description": written.__doc__}},
     }
+    return found | ({"serialization_exclude_if": _is_none} if omit else {})
 
 
 def _in_dollars(name: str, value: Schema) -> Schema:

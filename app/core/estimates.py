@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from app.core.answer import Reader, Schema, Written, plain, written
+from app.core.answer import Figure, Reader, Schema, Written, answer, plain, written
 from app.core.units import Number
 
 Basis = Literal["exact", "measured", "calibrated", "derived", "assumed"]
@@ -85,17 +85,29 @@ _CODE_AND_TEXT = {
     },
     "required": ["code", "text"],
 }
+SpeedDetail = Annotated[
+    Mapping[str, Any], Written(plain, {"type": "object", "additionalProperties": {"type": "number"}})
+]
+"""Terms of a speed by name."""
 MessageWithCode = Annotated[Message, Written(_say_with_code, _CODE_AND_TEXT, message_of, to_reader=True)]
 """A message that is written as {code, text}."""
 
 
-@dataclass(frozen=True, slots=True)
+def codes_of(messages: Iterable[Message]) -> tuple[str, ...]:
+    """The codes that stand beside texts."""
+    return tuple(message.code for message in messages)
+
+
+@answer()
 class Interval:
-    """Low, expected, high of one quantity."""
+    """Low, expected and high value of one quantity, in the unit of the field that holds it."""
 
     low: Number
+    """Lower end of the interval."""
     expected: Number
+    """Median."""
     high: Number
+    """Upper end of the interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,31 +120,43 @@ class Assumption:
     """Code of the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class MemoryPart:
-    """One part of the need, per GPU: its share of the expected value, how it is known, by which formula."""
+    """One part of the need on one card, how it is known and by which formula."""
 
     part: str
+    """What it is: weights, gradients, optimizer, activations, logits, kv_cache, adapter, engine, context,
+    communication or fragmentation."""
     gib: Number
+    """Its share of the expected need, GiB."""
     basis: Basis
+    """How it is known."""
     formula: str
-    """Id in `formulas.FORMULAS`."""
+    """Id of its formula on the page /method."""
 
 
-@dataclass(frozen=True, slots=True)
+MEMORY_INTERVAL = "5th, 50th and 95th percentile"
+SPEED_INTERVAL = "10th, 50th and 90th percentile"
+
+
+@answer(hide=("assumptions",))
 class MemoryEstimate:
-    """Memory of the busiest GPU of a plan, in GiB. Parts sum to `per_gpu_gib.expected`."""
+    """Memory of the busiest card of a plan, in GiB. The parts sum to `per_gpu_gib.expected`."""
 
     per_gpu_gib: Interval
-    """What the process needs on the card, CUDA context included (5th, 50th, 95th percentile)."""
+    """What the process needs on the card, CUDA context included, GiB."""
     allocated_gib: Interval
-    """The framework's own allocated peak (PyTorch max_memory_allocated): no context, no cached blocks."""
+    """The framework's own allocated peak (PyTorch max_memory_allocated), GiB, without cached blocks."""
     reserved_gib: Interval
-    """What the framework or engine takes from the driver, without the context."""
+    """What the framework or engine takes from the driver, without the context, GiB."""
     parts: tuple[MemoryPart, ...]
+    """The parts of the expected need."""
     kv_reserved_gib: Number = 0.0
-    """KV cache as the engine lays it out (page rounding, layers it cannot shorten)."""
+    """KV cache as the engine lays it out (page rounding, layers it cannot shorten), GiB."""
     kv_bytes_per_token: Number = 0.0
+    """KV cache of one token of one sequence over all layers, bytes."""
+    interval: str = MEMORY_INTERVAL
+    """Which percentiles low, expected and high are."""
     assumptions: tuple[Assumption, ...] = ()
 
     def part(self, name: str) -> Number:
@@ -144,23 +168,70 @@ class MemoryEstimate:
         return total
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
+class Measurement:
+    """A published or own measurement that a speed rests on."""
+
+    id: str
+    """Id of the row in /benchmarks."""
+    gpu_id: str
+    """Id of the card that was measured."""
+    gpu_count: int
+    """Cards that ran together."""
+    model: str
+    """Id of the model where it is a preset, else its name as published."""
+    value: Figure
+    """What was measured, in `unit`."""
+    unit: str
+    """tokens_per_s, images_per_s, samples_per_s or realtime_factor."""
+    batch_per_gpu: Figure | None = None
+    """Batch on each card as stated; null where it was not."""
+    software: str = ""
+    """Framework or engine and its version, as stated."""
+    observed_on: str = ""
+    """Day, month or year of the measurement, ISO 8601."""
+    own: bool = False
+    """Whether it was entered here, not published."""
+    title: str = ""
+    """Title of the source."""
+    url: str = ""
+    """Address of the source."""
+
+
+@answer(omit=("prefill", "decode", "whole_run"), hide=("assumptions",))
 class SpeedEstimate:
-    """Throughput of the whole option (all cards together)."""
+    """Throughput of the whole option: all cards together."""
 
     low: Number
+    """Lower end of the interval, in `unit`."""
     expected: Number
+    """Median, in `unit`; null where a term is unknown."""
     high: Number
+    """Upper end of the interval, in `unit`."""
     unit: str
-    """images_per_s, samples_per_s, tokens_per_s or realtime_factor."""
+    """images_per_s, samples_per_s, tokens_per_s or realtime_factor (seconds of audio per second)."""
     basis: Basis
+    """How it is known; of two phases the weaker."""
     bound: str
-    """compute, bandwidth, communication, launch or feeding: what limits."""
+    """What limits: compute, bandwidth, communication, launch or feeding."""
     phase: str
-    """training, prefill, decode, whole_run, forward."""
+    """What the figure is of: training, prefill, decode, whole_run, saturated or forward."""
     steps_per_s: Number
-    detail: Mapping[str, Any] = field(default_factory=dict)
-    """prefill, decode, whole_run and the terms of the formula; per-source benchmark id when measured."""
+    """Optimizer steps, or forward passes, per second."""
+    detail: SpeedDetail = field(default_factory=dict)
+    """Terms of the formula by name: those ending in _s are seconds, of one step or of one run of the batch;
+    concurrent_sequences is how many sequences run at once, time_to_first_token_s and time_per_output_token_s
+    are seconds of a sequence."""
     sources: tuple[str, ...] = ()
-    """Ids of the benchmark rows that stand behind a measured or calibrated figure."""
+    """Ids of the measurements behind a measured or calibrated figure."""
+    prefill: Interval | None = None
+    """Reading the prompts, tokens of prompt per second; language models only."""
+    decode: Interval | None = None
+    """Writing the output, tokens of output per second; language models only."""
+    whole_run: Interval | None = None
+    """Reading and writing together, tokens of output per second; language models only."""
+    measurements: tuple[Measurement, ...] = ()
+    """The measurements of `sources`, opened."""
+    interval: str = SPEED_INTERVAL
+    """Which percentiles low, expected and high are."""
     assumptions: tuple[Assumption, ...] = ()

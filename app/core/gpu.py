@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+from app.core.answer import Figure as Amount
+from app.core.answer import answer
 from app.core.estimates import Basis
 
 RATE_FIGURES = (
@@ -23,14 +27,18 @@ RATE_FIGURES = (
 `fp16_fp16acc_tflops` and `fp8_fp16acc_tflops` and are never used for ranking."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer(hide=("kind", "licence", "read_on"))
 class Source:
     """Where a figure was read."""
 
     id: str
+    """Id of the source."""
     url: str
+    """Its address; empty for what was entered here."""
     title: str
+    """Its title."""
     publisher: str = ""
+    """Who published it."""
     kind: str = ""
     licence: str = ""
     read_on: str = ""
@@ -47,6 +55,37 @@ class Figure:
     as_of: str
     formula: str = ""
     note: str = ""
+
+
+_SERIES = re.compile(
+    r"\b(?:NVIDIA |AMD |Intel )?(?:GeForce |Radeon (?=RX |PRO |AI ))"
+    r"|\b(?:NVIDIA|AMD|Intel) "
+)
+
+
+@lru_cache(maxsize=4096)
+def short_card_name(text: str) -> str:
+    """A name, or a label that holds one, without the words of the series: RTX 4090, not GeForce RTX 4090.
+
+    Vendors whose cards nobody knows by a bare number keep their name: MetaX C500, Hygon DCU K100.
+    """
+    return _SERIES.sub("", text)
+
+
+@answer()
+class GpuRef:
+    """A card by id and name."""
+
+    id: str
+    """Id of the card in the catalogue, as in /gpus/{id}."""
+    name: str
+    """Its whole name."""
+    vendor: str
+    """Who makes it."""
+
+    def label(self, count: int) -> str:
+        """So many of the card by its short name: 1 × RTX 4090."""
+        return f"{count} × {short_card_name(self.name)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,51 +133,101 @@ class Gpu:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Text facts shown on the page: die, power connector, partition note, availability …"""
 
+    @property
+    def ref(self) -> GpuRef:
+        """The card as answers name it."""
+        return GpuRef(self.id, self.name, self.vendor)
+
     def rate_tflops(self, figure: str) -> float | None:
         """Dense rate in TFLOPS (TOPS for integers), None when the card has none or it is unknown."""
         return self.rates.get(figure)
 
 
-@dataclass(frozen=True, slots=True)
+@answer(hide=("gpu_id",), omit=("formula",), shown=("basis", "formula"))
 class PriceChoice:
     """The price that counts for one card and condition, and how it was chosen."""
 
-    gpu_id: str
     condition: str
-    """new, used, refurbished, modded."""
-    amount: float
+    """new, used, refurbished or modded."""
+    amount: Amount
+    """The price in `currency`."""
     currency: str
-    amount_cny: float
+    """ISO 4217 code."""
+    amount_cny: Amount
+    """The price in yuan, at the dated rate where it was observed in another currency."""
     per: str
     """card, or server-8: a whole 8-card machine, host included, never divided."""
     tax: str
-    """included, excluded, unknown."""
+    """included, excluded or unknown."""
     region: str
+    """Where it holds: CN, US, HK, TW, EU or global."""
     channel: str
+    """Who sells."""
     channel_kind: str
+    """What kind of seller: retail, listings, asking price, article …"""
     observed_on: str
+    """Day, month or year of the observation, ISO 8601."""
     age_days: int | None
+    """Days from the observation to the day of the question; null where no day is known."""
     ageing: bool
+    """Whether it is older than 90 days."""
     stale: bool
+    """Whether it is older than the question allows."""
     converted: bool
+    """Whether it was observed in another currency than yuan."""
     n: int
-    low_cny: float
-    high_cny: float
-    source: Source
+    """Observations that it is the median of."""
+    low_cny: Amount
+    """Lowest of them, yuan."""
+    high_cny: Amount
+    """Highest of them, yuan."""
+    source: Source | None
+    """Where it was read."""
     kind: str = "observation"
-    """quote, observation, launch, override."""
+    """observation, quote, launch (list price at launch) or override (given by the question)."""
     variant_assumed: bool = False
-    rate: float | None = None
+    """Whether the form factor was not stated, so that it serves each variant."""
+    rate: Amount | None = None
+    """Yuan for one unit of `currency`; null where nothing was converted."""
     rate_on: str = ""
+    """Day of the rate."""
     rate_old: bool = False
+    """Whether that day is more than 45 days before the day of the question."""
     note: str = ""
+    """What the observation says beside."""
     observation_ids: tuple[str, ...] = ()
-    stated_amount: float | None = None
+    """Ids of the observations in /prices."""
+    stated_amount: Amount | None = None
     """What a quote says, where `amount` puts it on the other tax basis; `stated_tax` is its own."""
     stated_tax: str = ""
-    tax_rate: float | None = None
+    """Tax basis of `stated_amount`."""
+    tax_rate: Amount | None = None
     """Fraction between the two."""
     tax_rate_assumed: bool = False
+    """Whether the quote did not state it."""
+    gpu_id: str = ""
+
+    @property
+    def basis(self) -> Basis:
+        """How the price is known: exact as observed, derived where it was worked out, assumed where given."""
+        if self.kind == "override":
+            return "assumed"
+        return "derived" if self.formula else "exact"
+
+    @property
+    def formula(self) -> str | None:
+        """How it was worked out, in the fields beside it; absent where it is as observed."""
+        steps = []
+        if self.kind == "override":
+            return None
+        if len(self.observation_ids) > 1:
+            steps.append("amount = median of observation_ids")
+        if self.stated_amount is not None and self.tax_rate is not None:
+            sign = "/" if self.tax == "excluded" else "*"
+            steps.append(f"amount = stated_amount {sign} (1 + tax_rate)")
+        if self.converted:
+            steps.append("amount_cny = amount * rate")
+        return "; ".join(steps) or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from app.core.answer import Figure, answer
 from app.core.workload import Workload
 
 OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
@@ -15,25 +16,32 @@ REGIONS = ("CN", "US", "HK", "TW", "EU", "global")
 WORK_UNITS = ("tokens", "samples", "images", "epochs", "hours")
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Filters:
-    """Hard filters. An empty tuple filters nothing."""
+    """Hard filters. An empty list filters nothing."""
 
     vendors: tuple[str, ...] = ()
+    """Makers that count."""
     conditions: tuple[str, ...] = DEFAULT_CONDITIONS
+    """new, used, refurbished, modded: those that count."""
     regions: tuple[str, ...] = ()
-    """Where the card must be allowed / available; see `availability` facts."""
+    """Where the card must be allowed and to be had."""
     needs: tuple[str, ...] = ()
+    """ecc, mig, nvlink: what the card must have."""
     frameworks: tuple[str, ...] = ()
-    """pytorch, tensorflow, or with a version: tensorflow==2.15."""
+    """Frameworks that must run on it, by name or with a version: tensorflow==2.15."""
     os: str = ""
-    """linux, windows, wsl2, macos or empty."""
+    """linux, windows, wsl2, macos or empty for any."""
     driver: str = ""
-    max_power_w: float | None = None
-    """Of all cards of the option together (TDP)."""
+    """Driver that is installed; empty for any."""
+    max_power_w: Figure | None = None
+    """Upper bound of the power of all cards of an option together (TDP), W."""
     max_count: int | None = None
+    """Most cards of an option."""
     gpus: tuple[str, ...] = ()
+    """Ids of the only cards that count."""
     max_cards_per_host: int = 8
+    """Cards that one host holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +52,18 @@ class Budget:
     currency: str = "CNY"
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class PriceRules:
-    """Which observations may count."""
+    """Which observations of prices may count."""
 
     max_age_days: int = 180
+    """Days after which a price is stale."""
     refuse_stale: bool = False
+    """Whether a stale price is refused, not marked."""
     tax: str = ""
-    """included, excluded, or empty = any."""
+    """included, excluded, or empty for any."""
     region: str = "CN"
+    """Where prices are to hold."""
 
 
 HOST_SHARE = 0.2
@@ -61,18 +72,24 @@ HOST_FIXED_CNY = 500.0
 """Of each card whatever its price: power supply and slot; assumed."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Economics:
-    """The economic frame. Fractions are 0..1."""
+    """The economic frame."""
 
-    months: float = 36.0
-    hours_per_month: float = 730.0
-    electricity_cny_per_kwh: float = 0.8
-    pue: float = 1.4
-    utilisation: float = 0.6
-    residual: float = 0.2
-    host_cny_per_gpu: float | None = None
-    """Share of the machine for each card. None: `HOST_FIXED_CNY` and `HOST_SHARE` of the card's price."""
+    months: Figure = 36.0
+    """The term, months."""
+    hours_per_month: Figure = 730.0
+    """Hours of a month in which the machine is on, h."""
+    electricity_cny_per_kwh: Figure = 0.8
+    """Electricity, yuan per kWh."""
+    pue: Figure = 1.4
+    """Power of the room over power of the machines."""
+    utilisation: Figure = 0.6
+    """Share of these hours in which the cards work, 0 to 1."""
+    residual: Figure = 0.2
+    """Share of the purchase that the cards are still worth at the end, 0 to 1."""
+    host_cny_per_gpu: Figure | None = None
+    """Share of the machine for each card, yuan; null: 500 yuan and 20 % of the card's price."""
 
 
 @dataclass(frozen=True, slots=True)

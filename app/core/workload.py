@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from app.core import engines, formats
+from app.core.answer import answer
 from app.core.engines.record import Engine
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault
@@ -74,15 +75,20 @@ RANGES: dict[str, Range] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Parallelism:
     """Degrees of a parallel plan; data x tensor x pipeline is the number of cards."""
 
     data: int = 1
+    """Replicas that each take a share of the batch."""
     tensor: int = 1
+    """Cards over which each layer is split."""
     pipeline: int = 1
+    """Groups of layers, one behind another."""
     expert: int = 1
+    """Cards over which the experts are spread; no factor of the number of cards."""
     zero_stage: int = 0
+    """ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 (FSDP) weights too; no factor either."""
 
     @property
     def cards(self) -> int:

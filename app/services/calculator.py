@@ -1,17 +1,11 @@
-"""The calculations: a snapshot and a JSON body become the JSON of the contract. One entry for all askers.
-
-Each comes twice: `…_result` is canonical, its messages codes with parameters, fit to be stored; the plain
-name says the messages in a language.
-"""
+"""The calculations: a snapshot and a JSON body become an answer. One entry for all askers."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any
 
 import numpy as np
 
@@ -29,14 +23,9 @@ from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.plan import check_plan
 from app.core.workload import Parallelism, Workload, resolve
-from app.services import payload
 from app.services.cache import AnswerCache, canonical
-from app.services.measured import measurements
-from app.services.money import dollars_beside
-from app.services.option_advice import advice_on
-from app.services.payload import Payload
+from app.services.option_evidence import measurements, with_evidence, with_usable_source
 from app.services.prepared import availability, prepared
-from app.services.renting import renting
 from app.services.requests import (
     FitRequest,
     ShortlistRequest,
@@ -44,10 +33,23 @@ from app.services.requests import (
     parse_memory,
     parse_shortlist,
 )
-from app.texts.say import say
+from app.services.results import (
+    BudgetAsked,
+    FitAnswer,
+    Growth,
+    MemoryAnswer,
+    ModelAsked,
+    QuestionAsked,
+    Rank,
+    ShortlistAnswer,
+    SpeedAnswer,
+    Versions,
+    used_defaults,
+    warnings_of,
+)
 
 KEPT_RESULTS = 128
-_shortlists: AnswerCache[Payload] = AnswerCache(KEPT_RESULTS)
+_shortlists: AnswerCache[ShortlistAnswer] = AnswerCache(KEPT_RESULTS)
 
 
 class StalePrice(Exception):
@@ -59,75 +61,46 @@ class StalePrice(Exception):
         self.gpus = tuple(gpus)
 
 
-def memory(data: object, snapshot: Snapshot, today: date, language: str = "zh") -> Payload:
-    """Answer of /memory; InputFault when the body is at fault."""
-    return _said(memory_result(data, snapshot, today), language)
-
-
-def memory_result(data: object, snapshot: Snapshot, today: date) -> Payload:
-    """The need of a workload on each card of its plan, or on one card."""
+def memory(data: object, snapshot: Snapshot, today: date) -> MemoryAnswer:
+    """The need on each card of a plan, or on one card; InputFault when the body is at fault."""
     request = parse_memory(data, snapshot, today)
     work, notes = resolve(request.workload)
     if work.parallelism is not None:
         check_plan(work, work.parallelism)
     estimate = core_memory.estimate(work, work.parallelism)
-    return {
-        "memory": payload.memory(estimate),
-        "plan": payload.plan(work.parallelism or Parallelism()),
-        "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": _warnings(work.model.warnings, mismatches(request.workload, work)),
-        "as_of": request.as_of.isoformat(),
-        "versions": payload.versions(snapshot.version),
-    }
+    return MemoryAnswer(
+        memory=estimate,
+        plan=work.parallelism or Parallelism(),
+        assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
+        warnings=warnings_of(work.model.warnings, mismatches(request.workload, work)),
+        as_of=request.as_of.isoformat(),
+        versions=Versions.of(snapshot.version),
+    )
 
 
-def fit(data: object, snapshot: Snapshot, today: date, language: str = "zh") -> Payload:
-    """Answer of /fit; InputFault when the body is at fault."""
-    return _said(fit_result(data, snapshot, today), language)
-
-
-def fit_result(data: object, snapshot: Snapshot, today: date) -> Payload:
-    """Verdict on a card, what would just fit, and the remedies."""
+def fit(data: object, snapshot: Snapshot, today: date) -> FitAnswer:
+    """Verdict on a card, what would just fit, and the remedies; InputFault when the body is at fault."""
     request = parse_fit(data, snapshot, today)
     work, notes = resolve(request.workload)
     plan = _best_plan(request, snapshot)
-    found = core_fit(work, plan, request.gpu)
     estimate = core_memory.estimate(work, plan, request.gpu)
-    return {
-        "gpu": _gpu(request),
-        "count": request.count,
-        "label": payload.label(request.gpu, request.count),
-        "plan": payload.plan(plan),
-        "fit": {**payload.fit(found), **_usable(request.gpu.id, snapshot)},
-        "memory": payload.memory(estimate),
-        "remedies": [payload.remedy(r) for r in remedies(work, plan, request.gpu)],
-        **_growth(request, work, plan),
-        "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": _on_card(request, work),
-        "as_of": request.as_of.isoformat(),
-        "versions": payload.versions(snapshot.version),
-    }
+    return FitAnswer(
+        gpu=request.gpu.ref,
+        count=request.count,
+        plan=plan,
+        fit=with_usable_source(core_fit(work, plan, request.gpu), request.gpu.id, snapshot),
+        memory=estimate,
+        remedies=remedies(work, plan, request.gpu),
+        assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
+        warnings=_on_card(request, work),
+        as_of=request.as_of.isoformat(),
+        versions=Versions.of(snapshot.version),
+        growth=Growth(*growth(work, request.gpu, plan)) if work.model.family == "decoder" else None,
+    )
 
 
-def _growth(request: FitRequest, work: Workload, plan: Parallelism) -> Payload:
-    if work.model.family != "decoder":
-        return {}
-    largest, following = growth(work, request.gpu, plan)
-    return {
-        "growth": {
-            "largest_parameters": payload.number(largest),
-            "next_parameters": payload.number(following),
-        }
-    }
-
-
-def speed(data: object, snapshot: Snapshot, today: date, language: str = "zh") -> Payload:
-    """Answer of /speed; InputFault when the body is at fault."""
-    return _said(speed_result(data, snapshot, today), language)
-
-
-def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
-    """Throughput of all cards of a plan together."""
+def speed(data: object, snapshot: Snapshot, today: date) -> SpeedAnswer:
+    """Throughput of all cards of a plan together; InputFault when the body is at fault."""
     request = parse_fit(data, snapshot, today)
     work, notes = resolve(request.workload)
     plan = _best_plan(request, snapshot)
@@ -137,44 +110,30 @@ def speed_result(data: object, snapshot: Snapshot, today: date) -> Payload:
     if not math.isfinite(float(estimate.expected)):
         raise InputFault.at("/gpu", "speed_unknown", gpu=request.gpu.name, precision=work.precision)
     late = latency_unreachable(work, estimate)
-    return {
-        "gpu": _gpu(request),
-        "count": request.count,
-        "label": payload.label(request.gpu, request.count),
-        "plan": payload.plan(plan),
-        "speed": payload.speed(estimate) | {"measurements": measurements(estimate.sources, snapshot)},
-        "assumptions": payload.assumptions((*request.defaults, *notes, *estimate.assumptions)),
-        "warnings": [*_on_card(request, work), *([payload.message(late)] if late else [])],
-        "as_of": request.as_of.isoformat(),
-        "versions": payload.versions(snapshot.version),
-    }
+    return SpeedAnswer(
+        gpu=request.gpu.ref,
+        count=request.count,
+        plan=plan,
+        speed=replace(estimate, measurements=measurements(estimate.sources, snapshot)),
+        assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
+        warnings=(*_on_card(request, work), *((late,) if late else ())),
+        as_of=request.as_of.isoformat(),
+        versions=Versions.of(snapshot.version),
+    )
 
 
-def shortlist(
-    data: object, snapshot: Snapshot, today: date, language: str = "zh", currency: str = "CNY"
-) -> Payload:
-    """Answer of /shortlist; InputFault when the body is at fault, StalePrice when nothing fresh is left."""
-    result = shortlist_result(data, snapshot, today)
-    return shown(result, snapshot, language, currency)
+def shortlist(data: object, snapshot: Snapshot, today: date, titled: bool = False) -> ShortlistAnswer:
+    """The ranked answer with its question; kept for the next asker of the same.
 
-
-def shown(result: Payload, snapshot: Snapshot, language: str, currency: str = "CNY") -> Payload:
-    """A canonical result in a language, with dollars beside the yuan when asked for."""
-    # Dollars are written into the parts, which the kept result shares.
-    said = _said(copy.deepcopy(result) if currency == "USD" else result, language)
-    said["currency"] = currency
-    if currency == "USD":
-        said["rate"] = dollars_beside(said, snapshot, date.fromisoformat(said["as_of"]))
-    return said
-
-
-def shortlist_result(data: object, snapshot: Snapshot, today: date, titled: bool = False) -> Payload:
-    """The ranked answer with its question; kept for the next asker of the same."""
+    Errors
+    ------
+    InputFault when the body is at fault; StalePrice when a stale price is refused and no other is left.
+    """
     key = (snapshot.digest, today.isoformat(), titled, canonical(data))
     return _shortlists.get(key, lambda: _rank(parse_shortlist(data, snapshot, today, titled), snapshot))
 
 
-def _rank(request: ShortlistRequest, snapshot: Snapshot) -> Payload:
+def _rank(request: ShortlistRequest, snapshot: Snapshot) -> ShortlistAnswer:
     question, as_of = request.question, request.as_of
     ready = prepared(snapshot)
     conditions = question.filters.conditions
@@ -189,26 +148,19 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot) -> Payload:
         availability(snapshot, as_of),
     )
     _refuse_stale(request, result)
-    body = payload.shortlist(result)
     work, _ = resolve(question.workload)
-    for option, found in zip(body["options"], result.options, strict=True):
-        option |= advice_on(found.gpu, found.condition, found.count, work, question.questions, as_of)
-        option["fit"] |= _usable(option["gpu"]["id"], snapshot)
-        option["speed"]["measurements"] = measurements(option["speed"]["sources"], snapshot)
-        option["rental"] = renting(
-            option,
-            question.workload.trains,
-            question.economics,
-            snapshot,
-            as_of,
-            question.price_rules.max_age_days,
-        )
-    body["assumptions"] = payload.assumptions((*request.defaults, *result.assumptions))
-    body["warnings"] = _warnings(work.model.warnings, mismatches(question.workload, work))
-    body["question"] = echo(request, work)
-    body["as_of"] = as_of.isoformat()
-    body["versions"] = payload.versions(snapshot.version)
-    return body
+    return ShortlistAnswer(
+        options=tuple(with_evidence(o, work, question, snapshot, as_of) for o in result.options),
+        rejected=result.rejected,
+        pareto=tuple(Rank(rank) for rank in result.pareto),
+        feasible=result.feasible,
+        assumptions=used_defaults((*request.defaults, *result.assumptions)),
+        advice=result.advice,
+        warnings=warnings_of(work.model.warnings, mismatches(question.workload, work)),
+        question=question_asked(request, work),
+        as_of=as_of.isoformat(),
+        versions=Versions.of(snapshot.version),
+    )
 
 
 def _refuse_stale(request: ShortlistRequest, result: Shortlist) -> None:
@@ -221,40 +173,39 @@ def _refuse_stale(request: ShortlistRequest, result: Shortlist) -> None:
         raise StalePrice(Message("stale_price_needed", params), [g.id for g in stale])
 
 
-def echo(request: ShortlistRequest, work: Workload) -> Payload:
+def question_asked(request: ShortlistRequest, work: Workload) -> QuestionAsked:
     """The question as it was understood: what was sent, and the frame that was used; `work` is resolved."""
-    question = request.question
-    model = work.model
-    body = dict(payload.plain(request.echo))
-    body["workload"] = {
-        **body["workload"],
+    question, sent = request.question, request.echo
+    model, budget = work.model, request.budget_given
+    used = {
         "task": work.task,
         "precision": work.precision,
-        "batch_size": payload.number(work.batch_size),
-        "sequence_length": payload.number(work.sequence_length),
-        "image_size": payload.plain(work.image_size),
+        "batch_size": work.batch_size,
+        "sequence_length": work.sequence_length,
+        "image_size": work.image_size,
         "kv_precision": work.kv_precision or None,
         "engine": work.engine,
     }
-    body["model"] = {
-        "id": model.id,
-        "name": model.name,
-        "family": model.family,
-        "parameters": payload.number(model.parameters),
-        "active_parameters": payload.number(model.active_parameters),
-    }
-    body["counts"] = list(question.counts)
-    body["objective"] = question.objective
-    body["limit"] = question.limit
-    body["filters"] = {
-        k: v for k, v in payload.fields_of(question.filters).items() if v not in (None, "", [])
-    }
-    body["economics"] = payload.fields_of(question.economics)
-    body["price_rules"] = payload.fields_of(question.price_rules)
-    body["as_of"] = request.as_of.isoformat()
-    if question.budget is not None:
-        body["budget"] = {**body["budget"], "amount_cny": payload.number(question.budget.amount)}
-    return body
+    return QuestionAsked(
+        workload={**sent["workload"], **used},
+        model=ModelAsked(model.id, model.name, model.family, model.parameters, model.active_parameters),
+        counts=question.counts,
+        objective=question.objective,
+        limit=question.limit,
+        filters=question.filters,
+        economics=question.economics,
+        price_rules=question.price_rules,
+        as_of=request.as_of.isoformat(),
+        budget=BudgetAsked(
+            budget.amount, budget.currency, question.budget.amount if question.budget else None
+        )
+        if budget
+        else None,
+        work=sent.get("work"),
+        deadline_hours=question.deadline_hours,
+        price_overrides=sent.get("price_overrides"),
+        questions=sent.get("questions"),
+    )
 
 
 def _best_plan(request: FitRequest, snapshot: Snapshot) -> Parallelism:
@@ -285,27 +236,6 @@ def _must_run(request: FitRequest, work: Workload, plan: Parallelism) -> None:
         raise InputFault.at("/gpu", "cannot_run_there", **params)
 
 
-def _gpu(request: FitRequest) -> Payload:
-    return {"id": request.gpu.id, "name": request.gpu.name, "vendor": request.gpu.vendor}
-
-
-def _usable(gpu_id: str, snapshot: Snapshot) -> Payload:
-    """How the usable memory of a card is known."""
-    figure = snapshot.figures(gpu_id).get("usable_gib")
-    if figure is None:
-        return {"usable_basis": snapshot.gpu(gpu_id).usable_basis}
-    return {"usable_basis": figure.basis, "usable_source": payload.source(figure.source)}
-
-
-def _on_card(request: FitRequest, work: Workload) -> list[Payload]:
+def _on_card(request: FitRequest, work: Workload) -> tuple[Message, ...]:
     note = precision_on(request.gpu, work).note
-    return _warnings(work.model.warnings, (*mismatches(request.workload, work), *((note,) if note else ())))
-
-
-def _warnings(codes: Sequence[str], more: Sequence[Message] = ()) -> list[Payload]:
-    return [payload.message(m) for m in (*(Message(code) for code in codes), *more)]
-
-
-def _said(result: Mapping[str, Any], language: str) -> Payload:
-    said: Payload = say(dict(result), language)
-    return said
+    return warnings_of(work.model.warnings, (*mismatches(request.workload, work), *((note,) if note else ())))

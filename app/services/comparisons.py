@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Engine
@@ -19,10 +20,28 @@ from app.catalog.comparisons import (
     get_comparison,
 )
 from app.catalog.snapshot import Snapshot
+from app.core.answer import number
+from app.core.decide.options import Option
+from app.core.estimates import Message
 from app.core.faults import InputFault
-from app.services.calculator import StalePrice, shortlist_result, shown
-from app.services.payload import Payload, number
-from app.texts.say import say
+from app.services.answers import canonical, load
+from app.services.calculator import StalePrice, shortlist
+from app.services.results import (
+    BothVersions,
+    ChangesAnswer,
+    Created,
+    FigureThenNow,
+    FrozenAnswer,
+    Moment,
+    OptionChange,
+    OptionNamed,
+    PriceChange,
+    PriceFacts,
+    RankThenNow,
+    ShortlistAnswer,
+    VerdictThenNow,
+    Versions,
+)
 
 RESULT_VERSION = 1
 """Of the stored shape; it is added to, never changed."""
@@ -36,16 +55,7 @@ class ManageTokenRefused(NoSuchComparison):
     """The comparison is there, the token that deletes it was missing or wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
-    """A comparison just frozen."""
-
-    id: str
-    url: str
-    manage_token: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Frozen:
     """A stored comparison and the token that found it."""
 
@@ -57,6 +67,11 @@ class Frozen:
         """SHA-256 of question and result."""
         return self.stored.digest
 
+    @cached_property
+    def result(self) -> ShortlistAnswer:
+        """The answer as it was stored, whichever version of the program stored it."""
+        return load(ShortlistAnswer, self.stored.result)
+
 
 def freeze(engine: Engine, snapshot: Snapshot, data: object, today: date) -> Created:
     """Compute a shortlist and store it with its question, prices and versions.
@@ -65,16 +80,16 @@ def freeze(engine: Engine, snapshot: Snapshot, data: object, today: date) -> Cre
     ------
     InputFault, StalePrice as for a shortlist; DatabaseProblem when it cannot be stored.
     """
-    result = shortlist_result(data, snapshot, today, titled=True)
+    result = shortlist(data, snapshot, today, titled=True)
     body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     title = str(body.get("title") or "").strip()
     # The day is part of the decision: without it the question could not be asked again as it was.
-    question = {**{k: v for k, v in body.items() if k != "title"}, "as_of": result["as_of"]}
+    question = {**{k: v for k, v in body.items() if k != "title"}, "as_of": result.as_of}
     made = create_comparison(
         engine,
         question,
-        {**result, "version": RESULT_VERSION},
-        as_of=result["as_of"],
+        canonical(replace(result, version=RESULT_VERSION)),
+        as_of=result.as_of,
         engine_version=__version__,
         catalog_version=snapshot.version,
         title=title,
@@ -100,113 +115,104 @@ def withdraw(engine: Engine, token: str, manage_token: str) -> None:
         raise ManageTokenRefused(token) from refused
 
 
-def show(frozen: Frozen, snapshot: Snapshot, language: str, currency: str = "CNY") -> Payload:
-    """A comparison as it was computed, its sentences in a language."""
+def show(frozen: Frozen) -> FrozenAnswer:
+    """A comparison as it was computed."""
     stored = frozen.stored
-    return {
-        "id": frozen.id,
-        "url": f"/c/{frozen.id}",
-        "title": stored.title,
-        "created_at": stored.created_at.isoformat(timespec="seconds"),
-        "expires_at": stored.expires_at.isoformat(timespec="seconds") if stored.expires_at else None,
-        "as_of": stored.as_of,
-        "digest": stored.digest,
-        "question": dict(stored.question),
-        "result": shown(dict(stored.result), snapshot, language, currency),
-        "versions": {"engine": stored.engine_version, "catalog": stored.catalog_version},
-    }
+    return FrozenAnswer(
+        id=frozen.id,
+        url=f"/c/{frozen.id}",
+        title=stored.title,
+        created_at=stored.created_at.isoformat(timespec="seconds"),
+        expires_at=stored.expires_at.isoformat(timespec="seconds") if stored.expires_at else None,
+        as_of=stored.as_of,
+        digest=stored.digest,
+        question=stored.question,
+        result=frozen.result,
+        versions=Versions(stored.engine_version, stored.catalog_version),
+    )
 
 
-def changes(frozen: Frozen, snapshot: Snapshot, today: date, language: str) -> Payload:
+def changes(frozen: Frozen, snapshot: Snapshot, today: date) -> ChangesAnswer:
     """The frozen question asked again on a later day: what moved, and whether the order is another one."""
     stored = frozen.stored
     question = {**stored.question, "as_of": today.isoformat()}
-    body: Payload = {
-        "id": frozen.id,
-        "then": {"as_of": stored.as_of, "catalog": stored.catalog_version, "engine": stored.engine_version},
-        "now": {"as_of": today.isoformat(), "catalog": snapshot.version, "engine": __version__},
-        "versions": {
-            "then": {"engine": stored.engine_version, "catalog": stored.catalog_version},
-            "now": {"engine": __version__, "catalog": snapshot.version},
-        },
-        "prices": [],
-        "options": [],
-        "entered": [],
-        "left": [],
-        "order_changed": False,
-        "first_changed": False,
-        "cannot_repeat": [],
-    }
+    answer = ChangesAnswer(
+        id=frozen.id,
+        then=Moment(stored.as_of, stored.catalog_version, stored.engine_version),
+        now=Moment(today.isoformat(), snapshot.version, __version__),
+        versions=BothVersions(
+            Versions(stored.engine_version, stored.catalog_version), Versions.of(snapshot.version)
+        ),
+    )
     try:
-        now = shortlist_result(question, snapshot, today)
+        now = shortlist(question, snapshot, today)
     except InputFault as fault:
         # A card or model that the question names has since left the catalogue.
-        body["cannot_repeat"] = [{"code": e.code, "params": dict(e.params)} for e in fault.errors]
-        return _in(body, language)
+        return replace(answer, cannot_repeat=tuple(Message(e.code, e.params) for e in fault.errors))
     except StalePrice as stale:
-        body["cannot_repeat"] = [{"code": stale.message.code, "params": dict(stale.message.params)}]
-        return _in(body, language)
-    before, after = _by_key(stored.result), _by_key(now)
-    body["prices"] = [
-        _price_change(before[key], after[key])
-        for key in before
-        if key in after and _facts(before[key]) != _facts(after[key])
-    ]
-    body["options"] = [_option_change(before[key], after[key]) for key in before if key in after]
-    body["entered"] = [_named(after[key]) for key in after if key not in before]
-    body["left"] = [_named(before[key]) for key in before if key not in after]
-    body["order_changed"] = list(before) != list(after)
-    body["first_changed"] = next(iter(before), None) != next(iter(after), None)
-    return _in(body, language)
-
-
-def _in(body: Payload, language: str) -> Payload:
-    said: Payload = say(body, language)
-    return said
+        return replace(answer, cannot_repeat=(stale.message,))
+    before, after = _by_key(frozen.result), _by_key(now)
+    both = [key for key in before if key in after]
+    return replace(
+        answer,
+        prices=tuple(
+            _price_change(before[key], after[key])
+            for key in both
+            if _facts(before[key]) != _facts(after[key])
+        ),
+        options=tuple(_option_change(before[key], after[key]) for key in both),
+        entered=tuple(_named(after[key]) for key in after if key not in before),
+        left=tuple(_named(before[key]) for key in before if key not in after),
+        order_changed=list(before) != list(after),
+        first_changed=next(iter(before), None) != next(iter(after), None),
+    )
 
 
 Key = tuple[str, int, str]
 
 
-def _by_key(result: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+def _by_key(result: ShortlistAnswer) -> dict[Key, Option]:
     """Options by what makes them the same option on another day, in their order."""
-    return {(o["gpu"]["id"], o["count"], o["condition"]): o for o in result["options"]}
+    return {(o.gpu.id, o.count, o.condition): o for o in result.options}
 
 
-def _named(option: Mapping[str, Any]) -> Payload:
-    return {
-        "label": option["label"],
-        "gpu": option["gpu"],
-        "count": option["count"],
-        "condition": option["condition"],
-        "rank": option["rank"],
-    }
+def _named(option: Option) -> OptionNamed:
+    return OptionNamed(option.label, option.gpu, option.count, option.condition, option.rank)
 
 
-def _price_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Payload:
-    old, new = before["price"], after["price"]
-    return {
-        **_named(after),
-        "then": _facts(before),
-        "now": _facts(after),
-        "change_fraction": number(new["amount_cny"] / old["amount_cny"] - 1.0) if old["amount_cny"] else None,
-    }
+def _price_change(before: Option, after: Option) -> PriceChange:
+    then, now = _facts(before), _facts(after)
+    return PriceChange(
+        label=after.label,
+        gpu=after.gpu,
+        count=after.count,
+        condition=after.condition,
+        rank=after.rank,
+        then=then,
+        now=now,
+        change_fraction=now.amount_cny / then.amount_cny - 1.0 if then.amount_cny else None,
+    )
 
 
-def _facts(option: Mapping[str, Any]) -> Payload:
-    """What makes a price another one: a later day alone can make it stale."""
-    price = option["price"]
-    return {k: price[k] for k in ("amount", "currency", "amount_cny", "observed_on", "stale", "kind")}
+def _facts(option: Option) -> PriceFacts:
+    """Amounts as they are stored: a digit that is not written is no change."""
+    price = option.price
+    amount, amount_cny = number(price.amount) or 0.0, number(price.amount_cny) or 0.0
+    return PriceFacts(amount, price.currency, amount_cny, price.observed_on, price.stale, price.kind)
 
 
-def _option_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> Payload:
-    return {
-        "label": after["label"],
-        "gpu": after["gpu"],
-        "count": after["count"],
-        "condition": after["condition"],
-        "rank": {"then": before["rank"], "now": after["rank"]},
-        "total_cny": {"then": before["cost"]["total_cny"], "now": after["cost"]["total_cny"]},
-        "speed": {"then": before["speed"]["expected"], "now": after["speed"]["expected"]},
-        "verdict": {"then": before["fit"]["verdict"], "now": after["fit"]["verdict"]},
-    }
+def _option_change(before: Option, after: Option) -> OptionChange:
+    return OptionChange(
+        label=after.label,
+        gpu=after.gpu,
+        count=after.count,
+        condition=after.condition,
+        rank=RankThenNow(before.rank, after.rank),
+        total_cny=FigureThenNow(before.cost.total_cny, after.cost.total_cny),
+        speed=FigureThenNow(_scalar(before.speed.expected), _scalar(after.speed.expected)),
+        verdict=VerdictThenNow(before.fit.verdict, after.fit.verdict),
+    )
+
+
+def _scalar(value: Any) -> float:
+    return float("nan") if value is None else float(value)

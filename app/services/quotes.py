@@ -151,15 +151,14 @@ def _work_rates(
             "price_overrides": {gpu_id: 1000},
             "limit": 1,
         }
-        result = calculator.shortlist_result(asked, snapshot, as_of)
-        if not result["options"]:
+        result = calculator.shortlist(asked, snapshot, as_of)
+        if not result.options:
             continue
-        option, economics = result["options"][0], result["question"]["economics"]
-        hours = economics["months"] * economics["hours_per_month"] * economics["utilisation"]
-        speed = option["speed"]
-        units = speed["expected"] * 3600 * hours / count
-        sustained = option["metrics"]["sustained_tflops"]
-        unit = speed["unit"].removesuffix("_per_s")
+        option, economics = result.options[0], result.question.economics
+        hours = economics.months * economics.hours_per_month * economics.utilisation
+        units = float(option.speed.expected) * 3600 * hours / count
+        sustained = option.metrics.sustained_tflops
+        unit = option.speed.unit.removesuffix("_per_s")
         # A million tokens or samples is what people count in.
         found[gpu_id, per] = WorkRate(
             None if sustained is None else sustained / count, units / 1e6, f"million_{unit}"

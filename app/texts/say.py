@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from string import Formatter
 from typing import Any, TypeGuard
 
-from app.core.decide.reasons import LASTING_CODES
-from app.core.decide.shortlist import KEPT_REJECTIONS
 from app.core.estimates import Message
 from app.core.faults import FieldError
-from app.core.kept import Kept
+from app.core.gpu import short_card_name
 from app.texts import figures
 from app.texts.answers import ANSWERS
 from app.texts.faults import FAULTS
 from app.texts.language import translations
-from app.texts.words import in_sentence, short_card_name
+from app.texts.words import in_sentence
 
 TEMPLATES: dict[str, str] = {**FAULTS, **ANSWERS}
 """English source texts of every message, by code."""
@@ -159,8 +157,6 @@ def say(payload: Any, language: str) -> Any:
         kind = type(value)
         if key in _WITHOUT_MESSAGES or not (kind is dict or kind is list):
             said[key] = say_label(value, language) if key == "winner" and value else value
-        elif key == "rejected" and kind is list:
-            said[key] = _say_rejected(value, language)
         elif kind is dict and is_message(value):
             said[key] = say_code(value["code"], value["params"], language)
             if key != "text":
@@ -175,30 +171,6 @@ def say(payload: Any, language: str) -> Any:
         else:
             said[key] = say(value, language)
     return said
-
-
-_rejections: Kept[Any] = Kept(KEPT_REJECTIONS)
-
-
-def _say_rejected(items: list[Any], language: str) -> list[Any]:
-    """Rejected cards in a language; the result shares what is shared in the original."""
-    remedies: dict[int, Any] = {}
-
-    def say_one(item: Any) -> Any:
-        text, remedy = item["text"], item.get("remedy")
-        said = item | {"text": say_code(text["code"], text["params"], language)}
-        if remedy is not None:
-            if id(remedy) not in remedies:
-                remedies[id(remedy)] = say(remedy, language)
-            said["remedy"] = remedies[id(remedy)]
-        return said
-
-    return [
-        _rejections.get((item,), language, partial(say_one, item))
-        if item["code"] in LASTING_CODES
-        else say_one(item)
-        for item in items
-    ]
 
 
 def is_message(value: Any) -> TypeGuard[dict[str, Any]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from app.core import engines, formats
@@ -438,17 +436,3 @@ def proper_name(code: str) -> str:
 
 
 _NAMES: Mapping[str, Callable[[str], str]] = {"precision": precision_name, "framework": proper_name}
-
-_SERIES = re.compile(
-    r"\b(?:NVIDIA |AMD |Intel )?(?:GeForce |Radeon (?=RX |PRO |AI ))"
-    r"|\b(?:NVIDIA|AMD|Intel) "
-)
-
-
-@lru_cache(maxsize=4096)
-def short_card_name(text: str) -> str:
-    """A name, or a label that holds one, without the words of the series: RTX 4090, not GeForce RTX 4090.
-
-    Vendors whose cards nobody knows by a bare number keep their name: MetaX C500, Hygon DCU K100.
-    """
-    return _SERIES.sub("", text)

@@ -8,6 +8,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from app.services.answers import as_json
 from app.services.calculator import StalePrice, shortlist
 from app.services.contract import FieldError, InputFault, Snapshot
 from app.texts.say import say_fault
@@ -109,7 +110,8 @@ def fault_text(error: FieldError, name: str, page: Page) -> str:
 def compute(body: dict[str, Any], snapshot: Snapshot, language: str) -> dict[str, Any]:
     """The ranked answer of a request."""
     try:
-        return shortlist(body, snapshot, today(), language)
+        found: dict[str, Any] = as_json(shortlist(body, snapshot, today()), language)
+        return found
     except StalePrice as stale:
         raise InputFault.at(
             FIELDS["refuse_stale"].pointer, stale.message.code, **stale.message.params

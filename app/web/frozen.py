@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from app.services import comparisons
+from app.services.answers import as_json
 from app.services.calculator import StalePrice
 from app.services.contract import InputFault, Snapshot
 from app.texts.words import precision_name, proper_name
@@ -53,7 +54,7 @@ def open_comparison(request: Request, token: str) -> Frozen:
     except comparisons.NoSuchComparison:
         text = page._("There is no comparison at this address; it may have been withdrawn.")
         raise HTTPException(404, text) from None
-    stored = comparisons.show(found, snapshot, page.language)
+    stored = as_json(comparisons.show(found), page.language)
     return Frozen(page, snapshot, words, QuestionLinks(comparison=token), stored["result"], stored, found)
 
 
@@ -111,7 +112,7 @@ def comparison(request: Request, token: str) -> Response:
     """The decision as frozen, what has changed since, and what it rests on."""
     frozen = open_comparison(request, token)
     page, words, stored = frozen.page, frozen.words, frozen.stored
-    changes = comparisons.changes(frozen.found, frozen.snapshot, today(), page.language)
+    changes = as_json(comparisons.changes(frozen.found, frozen.snapshot, today()), page.language)
     objective = frozen.answer["question"].get("objective", "total_cost")
     values = shown_answer(frozen.answer, frozen, frozen.links, objective, request.query_params)
     title = stored["title"] or page._("Comparison of %(day)s") % {"day": stored["as_of"]}

@@ -46,7 +46,7 @@ def test_every_remedy_makes_it_fit_with_its_own_estimate(work: Workload) -> None
         assert remedy.change
         assert remedy.memory is not None and remedy.memory.per_gpu_gib.expected < before
         assert remedy.fit is not None and remedy.fit.verdict != "does_not_fit"
-        assert remedy.message.code == f"remedy_{remedy.code}"
+        assert remedy.text.code == f"remedy_{remedy.code}"
 
 
 def test_what_fits_needs_no_remedy() -> None:

@@ -59,13 +59,14 @@ def speed_faults(grid: SpeedGrid, card: int) -> Iterator[str]:
         return
     figures: dict[str, object] = {**shown.detail}
     figures |= {name: getattr(shown, name) for name in ("low", "expected", "high", "steps_per_s")}
+    figures |= {name: getattr(shown, name) for name in ("prefill", "decode", "whole_run")}
     for name, worked in printed.figures.items():
         figure = figures[name]
         expected = figure.expected if isinstance(figure, Interval) else figure
         yield from (f"{name}: {fault}" for fault in faults(worked, float(expected)))  # type: ignore[arg-type]
         if "stated_speed" in worked.expression:
             yield f"{name}: no formula was found"
-    if not {"prefill", "decode", "whole_run"} <= printed.figures.keys() and "decode" in shown.detail:
+    if not {"prefill", "decode", "whole_run"} <= printed.figures.keys() and shown.decode is not None:
         yield "a phase has no formula"
     for name, seconds, worked in printed.parts:
         yield from (f"part {name}: {fault}" for fault in faults(worked, seconds))

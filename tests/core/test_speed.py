@@ -176,11 +176,11 @@ def test_mixture_reads_only_the_experts_it_touches():
 def test_whole_run_is_output_over_both_phases():
     asked = Workload(LLAMA_8B, batch_size=16, sequence_length=4096, output_length=512)
     found = estimate(asked, ONE, BY_ID["a100-sxm4-80gb"])
-    prefill, decode = found.detail["prefill"], found.detail["decode"]
+    prefill, decode = found.prefill, found.decode
     seconds = 16 * (4096 - 512) / prefill.expected + 16 * 512 / decode.expected
     assert found.unit == "tokens_per_s"
     assert found.expected == pytest.approx(16 * 512 / seconds, rel=1e-9)
-    assert found.detail["whole_run"].expected == pytest.approx(found.expected)
+    assert found.whole_run.expected == pytest.approx(found.expected)
     assert prefill.low < prefill.expected < prefill.high
 
 
@@ -218,7 +218,7 @@ def test_layer_split_reads_a_prompt_faster_and_decodes_no_faster():
     four = estimate(asked, Parallelism(pipeline=4), BY_ID["rtx4090"])
     # Prompt rate = one card x n m / (m + n - 1), m = prompt / 512.
     chunks = 8
-    gain = four.detail["prefill"].expected / one.detail["prefill"].expected
+    gain = four.prefill.expected / one.prefill.expected
     assert gain == pytest.approx(4 * chunks / (chunks + 3), rel=0.05)
     assert four.expected == pytest.approx(one.expected, rel=0.05)
 

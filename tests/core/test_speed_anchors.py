@@ -170,8 +170,8 @@ def test_each_phase_of_a_language_model_is_corrected_by_its_own_measurements():
         measured(value=4000.0, id="prefill", phase="prefill", **row),
     ]
     found = ask(rows, work)
-    assert found.detail["decode"].expected == pytest.approx(110.0, rel=0.02)
-    assert found.detail["prefill"].expected == pytest.approx(4000.0, rel=0.02)
+    assert found.decode.expected == pytest.approx(110.0, rel=0.02)
+    assert found.prefill.expected == pytest.approx(4000.0, rel=0.02)
     assert found.expected == pytest.approx(128 / (1024 / 4000 + 128 / 110), rel=0.02)
     assert set(found.sources) == {"decode", "prefill"}
     assert found.basis == "measured"
@@ -195,7 +195,7 @@ def test_an_engine_without_rows_is_no_surer_than_the_model():
         )
         for i in range(20)
     ]
-    known, plain = (ask(r, work).detail["decode"] for r in (rows, []))
+    known, plain = (ask(r, work).decode for r in (rows, []))
     assert width(known) > width(plain)
 
 

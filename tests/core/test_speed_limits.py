@@ -173,8 +173,8 @@ def test_the_shortlist_rejects_cards_that_cannot_keep_the_limit():
     late = [r for r in none.rejected if r.code == "deadline"]
     assert {o.gpu.id for o in free.options} <= {r.gpu.id for r in late}
     for entry in late:
-        assert entry.message.code == "rejected_latency"
-        assert entry.message.params["reachable_ms"] > 0.5
+        assert entry.text.code == "rejected_latency"
+        assert entry.text.params["reachable_ms"] > 0.5
         assert entry.remedy is not None
     assert tight.options
     for option in tight.options:
@@ -185,7 +185,7 @@ def test_the_limit_that_a_rejection_proposes_is_one_that_its_card_keeps():
     entry = next(r for r in listed(2.0).rejected if r.code == "deadline" and r.gpu.id == "rtx4090")
     assert entry.remedy is not None
     allowed = entry.remedy.change["workload.latency_limit_ms"]
-    assert allowed >= entry.message.params["reachable_ms"]
+    assert allowed >= entry.text.params["reachable_ms"]
     assert "rtx4090" not in {r.gpu.id for r in listed(allowed).rejected if r.code == "deadline"}
 
 

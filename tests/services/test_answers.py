@@ -14,7 +14,7 @@ from app.core.estimates import Interval, Message, MessageWithCode
 from app.services import answers
 
 
-@answer(omit=("more_gib",), hide=("inside",), codes=("reason_codes",))
+@answer(omit=("more_gib",), hide=("inside",), shown=("reason_codes",))
 class Example:
     """An answer made for this test."""
 

@@ -127,8 +127,8 @@ def test_what_was_measured_is_the_answer(team: Team) -> None:
     work = {"model": {"preset": "resnet-50"}, "task": "training", "precision": "fp16", "batch_size": 64}
     snapshot = CatalogStore(team.engine).snapshot()
     found = calculator.speed({"workload": {**work, "image_size": 224}, "gpu": "rtx3090"}, snapshot, DAY)
-    assert found["speed"]["basis"] == "measured"
-    assert found["speed"]["expected"] == pytest.approx(777.0, rel=0.03)
+    assert found.speed.basis == "measured"
+    assert found.speed.expected == pytest.approx(777.0, rel=0.03)
 
 
 @pytest.mark.parametrize(("task", "name"), [("lora", "LoRA"), ("qlora", "QLoRA")])

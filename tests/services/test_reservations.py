@@ -15,6 +15,7 @@ from app.core.decide.reasons import precision_on
 from app.core.faults import InputFault
 from app.core.workload import Workload, resolve
 from app.services import calculator, maintenance
+from app.services.answers import as_json
 from app.services.requests import parse_workload
 from app.services.store import CatalogStore
 
@@ -32,8 +33,8 @@ def snapshot(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) ->
         yield CatalogStore(engine).snapshot()
 
 
-def codes(answer: dict[str, Any]) -> list[str]:
-    return list(answer.get("warning_codes", ()))
+def codes(answer: Any) -> list[str]:
+    return list(answer.warning_codes)
 
 
 def asked(snapshot: Snapshot, workload: dict[str, Any]) -> Workload:
@@ -43,10 +44,10 @@ def asked(snapshot: Snapshot, workload: dict[str, Any]) -> Workload:
 @pytest.mark.parametrize("gpu", WITHOUT_BF16)
 def test_a_card_without_bf16_is_judged_by_one_rule(snapshot: Snapshot, gpu: str) -> None:
     body = {"workload": {**SMALL, "precision": "bf16"}, "gpu": gpu}
-    fit = calculator.fit(body, snapshot, DAY, "en")
+    fit = calculator.fit(body, snapshot, DAY)
     assert codes(fit) == ["card_lacks_precision"]
-    assert "no BF16 arithmetic: use FP16" in fit["warnings"][0]
-    assert "请用 FP16" in calculator.fit(body, snapshot, DAY, "zh")["warnings"][0]
+    assert "no BF16 arithmetic: use FP16" in as_json(fit, "en")["warnings"][0]
+    assert "请用 FP16" in as_json(fit, "zh")["warnings"][0]
     with pytest.raises(InputFault) as refused:
         calculator.speed(body, snapshot, DAY)
     assert [(e.pointer, e.code) for e in refused.value.errors] == [("/workload/precision", "precision")]
@@ -56,16 +57,16 @@ def test_a_card_without_bf16_is_judged_by_one_rule(snapshot: Snapshot, gpu: str)
 
 def test_speed_refuses_a_format_where_the_shortlist_does(snapshot: Snapshot) -> None:
     body = {"workload": {**SMALL, "precision": "bf16"}, "counts": [1], "limit": 200}
-    found = calculator.shortlist_result(body, snapshot, DAY)
+    found = calculator.shortlist(body, snapshot, DAY)
     # Those whose rate nobody knows are refused too, without this remedy.
     lacking = {
-        r["gpu"]["id"]
-        for r in found["rejected"]
-        if r["code"] == "precision" and r.get("remedy", {}).get("code") == "use_fp16"
+        r.gpu.id
+        for r in found.rejected
+        if r.code == "precision" and r.remedy is not None and r.remedy.code == "use_fp16"
     }
-    listed = {o["gpu"]["id"] for o in found["options"]}
+    listed = {o.gpu.id for o in found.options}
     work = asked(snapshot, {**SMALL, "precision": "bf16"})
-    assert set(WITHOUT_BF16) & {r["gpu"]["id"] for r in found["rejected"]} <= lacking
+    assert set(WITHOUT_BF16) & {r.gpu.id for r in found.rejected} <= lacking
     assert lacking and listed
     for gpu_id in lacking | listed:
         assert precision_on(snapshot.gpu(gpu_id), work).lacks == (gpu_id in lacking), gpu_id
@@ -82,15 +83,15 @@ def test_narrow_weights_train_in_fp16_where_bf16_is_missing(snapshot: Snapshot) 
         "gradient_checkpointing": True,
     }
     body = {"workload": work, "counts": [1], "limit": 200}
-    found = calculator.shortlist_result(body, snapshot, DAY)
-    assert {"t4", "v100-sxm2-32gb", "rtx2080ti"} <= {o["gpu"]["id"] for o in found["options"]}
-    assert calculator.speed({"workload": work, "gpu": "t4"}, snapshot, DAY)["speed"]["expected"] > 0
+    found = calculator.shortlist(body, snapshot, DAY)
+    assert {"t4", "v100-sxm2-32gb", "rtx2080ti"} <= {o.gpu.id for o in found.options}
+    assert calculator.speed({"workload": work, "gpu": "t4"}, snapshot, DAY).speed.expected > 0
 
 
 def test_an_unread_rate_is_not_called_a_missing_format(snapshot: Snapshot) -> None:
     body = {"workload": {**RESNET, "task": "training"}, "counts": [1], "limit": 1}
-    found = calculator.shortlist_result(body, snapshot, DAY)
-    text = {r["gpu"]["id"]: r["text"]["code"] for r in found["rejected"] if r["code"] == "precision"}
+    found = calculator.shortlist(body, snapshot, DAY)
+    text = {r.gpu.id: r.text.code for r in found.rejected if r.code == "precision"}
     assert text["rtx-6000d"] == "rejected_rate_unknown"
 
 
@@ -101,8 +102,8 @@ def test_a_rate_of_another_format_is_said_by_each_answer(snapshot: Snapshot) -> 
     assert codes(calculator.speed(body, snapshot, DAY)) == ["precision_falls_back"]
     assert codes(calculator.speed({**body, "gpu": "h100-sxm-80gb"}, snapshot, DAY)) == []
     question = {"workload": work, "counts": [1], "filters": {"gpus": ["a100-sxm4-80gb"]}}
-    (option,) = calculator.shortlist(question, snapshot, DAY)["options"][:1]
-    assert "precision_falls_back" in [flag["code"] for flag in option["flags"]]
+    (option,) = calculator.shortlist(question, snapshot, DAY).options[:1]
+    assert "precision_falls_back" in [flag.code for flag in option.flags]
 
 
 @pytest.mark.parametrize(
@@ -138,21 +139,21 @@ def test_advice_stands_with_the_options_that_it_is_for(snapshot: Snapshot) -> No
         "filters": {"conditions": ["new", "used", "modded"], "vendors": ["NVIDIA"]},
         "questions": {"strict_sla": True},
     }
-    options = calculator.shortlist(body, snapshot, DAY, "en")["options"]
-    assert {o["condition"] for o in options} >= {"new", "used"}
+    options = calculator.shortlist(body, snapshot, DAY).options
+    assert {o.condition for o in options} >= {"new", "used"}
     for option in options:
-        said = option["advice_codes"]
-        assert ("used_mining" in said) == (option["condition"] != "new")
+        said = list(option.advice_codes)
+        assert ("used_mining" in said) == (option.condition != "new")
         assert said[-2:] == ["sla_needs_redundancy", "tensorflow_setup"]
-        assert ("MirroredStrategy" in option["setup"]) == (option["count"] > 1)
-        assert "mixed_float16" in option["setup"]
+        assert ("MirroredStrategy" in (option.setup or "")) == (option.count > 1)
+        assert "mixed_float16" in (option.setup or "")
     plain = {"workload": RESNET, "filters": {"conditions": ["new"]}}
-    for option in calculator.shortlist(plain, snapshot, DAY, "en")["options"]:
+    for option in as_json(calculator.shortlist(plain, snapshot, DAY), "en")["options"]:
         assert option["advice"] == [] and "setup" not in option
 
 
 def test_the_age_of_a_used_card_is_reckoned_to_the_day_of_the_question(snapshot: Snapshot) -> None:
     body = {"workload": RESNET, "filters": {"gpus": ["rtx3090"], "conditions": ["used"]}, "counts": [1]}
-    (option,) = calculator.shortlist(body, snapshot, DAY, "en")["options"]
+    (option,) = as_json(calculator.shortlist(body, snapshot, DAY), "en")["options"]
     # Launched in September 2020.
     assert option["advice"][0] == "Age 6.2 years since launch."

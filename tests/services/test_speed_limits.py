@@ -11,6 +11,8 @@ import pytest
 
 from app.catalog.snapshot import Snapshot
 from app.services import calculator, maintenance
+from app.services.answers import as_json
+from app.services.results import SpeedAnswer
 
 DAY = date(2026, 11, 30)
 LLAMA = {"preset": "llama-3.1-8b"}
@@ -25,7 +27,7 @@ def snapshot(seeded_database: Path) -> Iterator[Snapshot]:
 
 def speed(snapshot: Snapshot, language: str = "en", **workload: Any) -> dict[str, Any]:
     body = {"workload": {**CHAT, **workload}, "gpu": "h100-sxm5-80gb"}
-    return dict(calculator.speed(body, snapshot, DAY, language))
+    return dict(as_json(calculator.speed(body, snapshot, DAY), language))
 
 
 def batch_of(answer: dict[str, Any]) -> dict[str, Any]:
@@ -36,19 +38,19 @@ def batch_of(answer: dict[str, Any]) -> dict[str, Any]:
 def test_a_limit_out_of_reach_is_a_warning_with_what_is_reachable(snapshot, language, words):
     (said,) = speed(snapshot, language, latency_limit_ms=1, batch_size=64)["warnings"]
     assert words in said
-    (coded,) = calculator.speed_result(
+    (coded,) = calculator.speed(
         {"workload": {**CHAT, "latency_limit_ms": 1}, "gpu": "h100-sxm5-80gb"}, snapshot, DAY
-    )["warnings"]
-    assert coded["code"] == "latency_limit_unreachable"
+    ).warnings
+    assert coded.code == "latency_limit_unreachable"
     # vLLM on one H100, 8B in bf16: 6.5 to 8 ms per token for one sequence.
-    assert 6.0 <= coded["params"]["reachable_ms"] <= 9.0
+    assert 6.0 <= coded.params["reachable_ms"] <= 9.0
     assert speed(snapshot, language, latency_limit_ms=20, batch_size=64)["warnings"] == []
 
 
 @pytest.mark.parametrize(("language", "words"), [("en", "One token takes at least"), ("zh", "每 token 最快")])
 def test_the_shortlist_rejects_what_cannot_keep_the_limit(snapshot, language, words):
     body = {"workload": {**CHAT, "batch_size": 16, "latency_limit_ms": 1}}
-    answer = calculator.shortlist(body, snapshot, DAY, language)
+    answer = as_json(calculator.shortlist(body, snapshot, DAY), language)
     assert answer["options"] == []
     late = [r for r in answer["rejected"] if r["code"] == "deadline"]
     assert late
@@ -64,24 +66,25 @@ def test_an_open_batch_under_a_standing_load_is_answered_with_its_number(snapsho
     assert full["speed"]["expected"] > 10 * one["speed"]["expected"]
     many = speed(snapshot, load="saturated", batch_size=128)["speed"]["expected"]
     assert full["speed"]["expected"] >= many >= speed(snapshot, batch_size=128)["speed"]["expected"]
-    listed = calculator.shortlist({"workload": {**CHAT, "load": "saturated"}, "limit": 1}, snapshot, DAY)
-    assert batch_of(listed)["why_code"] == "saturated_up_to"
+    asked = {"workload": {**CHAT, "load": "saturated"}, "limit": 1}
+    listed = calculator.shortlist(asked, snapshot, DAY)
+    assert batch_of(as_json(listed, "en"))["why_code"] == "saturated_up_to"
 
 
 def test_tf32_on_a_card_without_it_is_fp32_and_says_so(snapshot):
-    def train(precision: str, gpu: str) -> dict[str, Any]:
+    def train(precision: str, gpu: str) -> SpeedAnswer:
         work = {
             "model": {"preset": "resnet-50"},
             "task": "training",
             "precision": precision,
             "batch_size": 64,
         }
-        return calculator.speed_result({"workload": work, "gpu": gpu}, snapshot, DAY)
+        return calculator.speed({"workload": work, "gpu": gpu}, snapshot, DAY)
 
     for gpu in ("v100-sxm2-32gb", "rtx2080ti"):
         plain, matrix = train("fp32", gpu), train("tf32", gpu)
-        assert matrix["speed"]["expected"] == plain["speed"]["expected"]
-        assert matrix["speed"]["high"] == plain["speed"]["high"]
-        assert [w["code"] for w in matrix["warnings"]] == ["tf32_runs_as_fp32"]
+        assert matrix.speed.expected == plain.speed.expected
+        assert matrix.speed.high == plain.speed.high
+        assert [w.code for w in matrix.warnings] == ["tf32_runs_as_fp32"]
     for gpu in ("rtx3090", "rtx4090", "a100-sxm4-80gb"):
-        assert train("tf32", gpu)["speed"]["expected"] >= train("fp32", gpu)["speed"]["expected"]
+        assert train("tf32", gpu).speed.expected >= train("fp32", gpu).speed.expected

@@ -13,7 +13,7 @@ from app.core.speed import BenchmarkIndex, estimate
 from app.core.speed.accuracy import observations
 from app.core.speed.readings import FITTED, PUBLISHED, READINGS, counted
 from app.core.workload import Parallelism, Workload
-from app.services.calculator import speed_result
+from app.services.calculator import speed
 from app.services.maintenance import open_catalogue
 
 ONE = Parallelism()
@@ -128,7 +128,7 @@ def test_more_sequences_give_more_tokens_and_longer_steps(shipped, model, gpu, p
     for batch in (1, 2, 4, 8, 16, 32, 64, 128, 256):
         lengths = {"sequence_length": 1280, "output_length": 256.0, "batch_size": batch}
         found = shipped.ask(model, gpu, plan, precision=precision, **lengths)
-        rates.append(found.detail["decode"].expected)
+        rates.append(found.decode.expected)
         steps.append(found.detail["time_per_output_token_s"])
     assert rates == sorted(rates)
     assert steps == sorted(steps)
@@ -279,9 +279,9 @@ def test_a_full_engine_queues_what_its_cache_does_not_hold(shipped):
         workload = {"model": {"preset": "llama-2-7b"}, "task": "inference", "precision": "fp16", "load": load}
         workload |= {"engine": "vllm", "batch_size": batch, "sequence_length": 768, "output_length": 256}
         body = {"workload": workload, "gpu": "a10g", "count": 1}
-        return speed_result(body, shipped.snapshot, date(2026, 11, 30))["speed"]
+        return speed(body, shipped.snapshot, date(2026, 11, 30)).speed
 
-    held = ask("saturated", 64)["detail"]["concurrent_sequences"]
+    held = ask("saturated", 64).detail["concurrent_sequences"]
     assert 1 <= held < 64
     with pytest.raises(InputFault):
         ask("batch", 64)
@@ -291,7 +291,7 @@ def test_experts_read_prompts_slower_in_llama_cpp_too(shipped):
     def prefill(model):
         work = {"precision": "gguf-q4_0", "engine": "llama.cpp", "software": "new", "load": "single"}
         found = shipped.ask(model, "rx7900xtx", sequence_length=513, output_length=1.0, **work)
-        return found.detail["prefill"].expected
+        return found.prefill.expected
 
     # Mozilla, RX 7900 XTX: 3,239 tokens/s of Mistral 7B in FP16; 3 B active of 35 B: 2,105.
     assert prefill("qwen3.5-35b-a3b") < 7.0 / 3.0 * prefill("mistral-7b-v0.3")

@@ -9,6 +9,7 @@ import pytest
 
 from app.catalog.changes import Author
 from app.catalog.importing import ImportOptions
+from app.core.estimates import SpeedEstimate
 from app.core.faults import InputFault
 from app.services import calculator, verification
 from app.services.maintenance import open_database
@@ -68,8 +69,8 @@ def put(engine, data, **options):
     return verification.import_measurement(engine, snapshot, content, Author("a test"), wanted)
 
 
-def speed(engine) -> dict:
-    return calculator.speed(BODY, CatalogStore(engine).snapshot(), TODAY, "en")["speed"]
+def speed(engine) -> SpeedEstimate:
+    return calculator.speed(BODY, CatalogStore(engine).snapshot(), TODAY).speed
 
 
 def test_the_script_is_made_for_the_card_and_the_workload(engine):
@@ -90,10 +91,10 @@ def test_a_stored_measurement_is_what_the_estimate_then_says(engine):
     assert (stored.own.check.as_sold, stored.own.gpu.id, stored.notes) == (True, "rtx4090", ())
     assert report is not None and report.ok and report.inserted >= 1
     after = speed(engine)
-    assert before["expected"] != pytest.approx(1321.0, rel=0.02)
-    assert after["expected"] == pytest.approx(1321.0, rel=0.02)
-    assert after["basis"] == "measured"
-    assert after["high"] / after["low"] < before["high"] / before["low"]
+    assert before.expected != pytest.approx(1321.0, rel=0.02)
+    assert after.expected == pytest.approx(1321.0, rel=0.02)
+    assert after.basis == "measured"
+    assert after.high / after.low < before.high / before.low
     row = next(b for b in CatalogStore(engine).snapshot().benchmarks if b.own)
     assert (row.model_id, row.precision, row.batch_per_gpu, row.observed_on) == (
         "resnet-50",

@@ -12,9 +12,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.core.formulas import FORMULAS
+from app.core.gpu import short_card_name
 from app.main import create_app
 from app.settings import Settings
-from app.texts.words import short_card_name
 
 DAY = "2026-11-30"
 QUESTION = f"/?model=Qwen3-14B&batch_size=8&as_of={DAY}"

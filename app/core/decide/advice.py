@@ -115,7 +115,7 @@ def _remedy(
     after = _speed(work, plan, gpu) if before else None
     return Remedy(
         code=code,
-        message=Message(f"remedy_{code}", params),
+        text=Message(f"remedy_{code}", params),
         change=change,
         memory=estimate(work, plan),
         fit=fit(work, plan, gpu),

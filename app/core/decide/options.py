@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-from app.core.estimates import Assumption, MemoryEstimate, Message, SpeedEstimate, Verdict
+from app.core.answer import AnyMap, Figure, OptionLabel, answer
+from app.core.estimates import (
+    Assumption,
+    Basis,
+    MemoryEstimate,
+    Message,
+    MessageWithCode,
+    SpeedEstimate,
+    Verdict,
+    codes_of,
+)
 from app.core.faults import InputFault
-from app.core.gpu import Gpu, PriceChoice
+from app.core.gpu import GpuRef, PriceChoice, Source
 from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import OBJECTIVES
 from app.core.units import YUAN_PER_KILO, Number
@@ -34,123 +42,242 @@ REJECTION_CODES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("memory", "fit", "speed_ratio"))
 class Remedy:
-    """One change that makes it fit, with its own estimate."""
+    """One change of the question that makes it fit, with its own estimate."""
 
     code: str
-    message: Message
-    change: Mapping[str, Any]
-    """Fields of the request to change, dotted paths: {"workload.kv_precision": "fp8"}."""
+    """Which change."""
+    text: Message
+    """The change in words."""
+    change: AnyMap
+    """Fields of the request to change by their dotted paths, with the new values, such as
+    {"workload.kv_precision": "fp8"}; null where only the asker knows the value."""
     memory: MemoryEstimate | None = None
+    """Memory after the change; absent where it does not matter."""
     fit: Fit | None = None
-    speed_ratio: float | None = None
+    """Verdict after the change; absent where it does not matter."""
+    speed_ratio: Figure | None = None
+    """Speed after over speed before; absent where it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("usable_basis", "usable_source"))
 class Fit:
-    """Whether the busiest card holds its share."""
+    """Whether the busiest card holds its share of the need."""
 
     verdict: Verdict
-    usable_gib: float
-    margin_gib: float
-    """usable - used - expected."""
+    """fits: high need <= usable - used; tight: expected need does; does_not_fit."""
+    usable_gib: Figure
+    """What CUDA reports to a process on an empty card, GiB."""
+    margin_gib: Figure
+    """usable - used - expected need, GiB."""
     max_batch_size: int | None = None
+    """Largest batch whose expected need fits, as `batch_size` counts; null in a shortlist."""
     max_sequence_length: int | None = None
+    """Longest sequence whose expected need fits, tokens; null without tokens and in a shortlist."""
+    usable_basis: Basis | None = None
+    """How the usable memory is known."""
+    usable_source: Source | None = None
+    """Where it was read; absent where it is derived from the memory of its kind."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
+class PerUnit:
+    """Cost of one unit of work."""
+
+    amount_cny: Figure
+    """Total cost over the units of the term, yuan; null where the speed is unknown."""
+    unit: str
+    """million_tokens, thousand_samples, thousand_images or hour_of_audio."""
+
+
+@answer()
 class Cost:
-    """Money of one option, in yuan."""
+    """Money of one option over its term."""
 
-    purchase_cny: float
-    """count x card price (an 8-card server price: the server)."""
-    host_cny: float
-    energy_cny: float
-    residual_cny: float
-    """What the cards are still worth at the end, positive; subtracted from the total."""
-    total_cny: float
-    per_hour_cny: float
-    """total over the hours of the horizon in which the cards work (months x hours x utilisation)."""
-    per_unit_cny: float | None
-    per_unit: str
-    """million_tokens, thousand_samples, thousand_images, hour_of_audio."""
-    energy_kwh: float
-    months: float
-    work_hours: float | None = None
-    """Hours the given work takes, per month (inference) or in all (training); None without work."""
+    purchase_cny: Figure
+    """Count x card price (an 8-card server price: the server), yuan."""
+    host_cny: Figure
+    """Share of the hosts, yuan."""
+    energy_cny: Figure
+    """Electricity over the term, yuan."""
+    residual_cny: Figure
+    """What the cards are still worth at the end, yuan; it is taken off the total."""
+    total_cny: Figure
+    """purchase + host + energy - residual, yuan."""
+    per_hour_cny: Figure
+    """Total over the hours of the term in which the cards work (months x hours x utilisation), yuan."""
+    per_unit: PerUnit | None
+    """Total over the work of the term."""
+    energy_kwh: Figure
+    """Electricity over the term, kWh."""
+    months: Figure
+    """The term, months."""
+    work_hours: Figure | None = None
+    """Hours that the given work takes, per month (inference) or in all (training); null without work."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Metrics:
-    """Figures per yuan; None where a term is unknown."""
+    """Compute, memory and bandwidth of all cards, and what 1000 yuan buy; null where a term is unknown."""
 
     precision: str
-    """The rate that peak figures are of, e.g. bf16 with fp32 accumulate."""
-    peak_tflops: float | None
-    sustained_tflops: float | None
-    peak_tflops_per_1000_cny: float | None
-    sustained_tflops_per_1000_cny: float | None
-    gib_per_1000_cny: float | None
-    gb_s_per_1000_cny: float | None
+    """The rate that the TFLOPS are of: dense, with fp32 accumulate."""
+    peak_tflops: Figure | None
+    """Peak of all cards, TFLOPS."""
+    sustained_tflops: Figure | None
+    """What this work sustains on all cards, TFLOPS."""
+    peak_tflops_per_1000_cny: Figure | None
+    """Peak TFLOPS per 1000 yuan of the purchase."""
+    sustained_tflops_per_1000_cny: Figure | None
+    """Sustained TFLOPS per 1000 yuan of the purchase."""
+    gib_per_1000_cny: Figure | None
+    """Memory per 1000 yuan of the purchase, GiB."""
+    gb_s_per_1000_cny: Figure | None
+    """Memory bandwidth per 1000 yuan of the purchase, GB/s."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Flip:
     """Where one input, changed alone, changes the first place."""
 
     factor: str
-    """price, rival_price, utilisation, electricity, context, months."""
-    now: float
-    at: float | None
-    """None: no value within the stated range flips it."""
-    distance: float | None
+    """price, rival_price, utilisation, electricity, context or months."""
+    now: Figure
+    """Its present value: yuan, yuan, fraction, yuan per kWh, tokens or months."""
+    at: Figure | None
+    """Where another option becomes first, in the same unit; null: nowhere in the stated range."""
+    distance: Figure | None
     """(at - now) / now."""
-    winner: str = ""
+    winner: OptionLabel = ""
     """Label of the option that is first afterwards."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Robustness:
-    """How firmly an option stands."""
+    """How firmly an option stands in its place."""
 
-    share_first: float
+    share_first: Figure
+    """Share of the draws in which it is first, 0 to 1."""
     draws: int
+    """Draws from the stated intervals."""
     seed: int
+    """Seed of the draws: the same question gives the same share."""
     flips: tuple[Flip, ...] = ()
+    """Break-evens against the next option, for the first one."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
+class Rent:
+    """What the same cards cost to rent for the same work."""
+
+    per_gpu_hour_cny: Figure
+    """Rent of one card for an hour, yuan."""
+    hours_per_month: Figure
+    """Hours of a month that are paid for each card, h."""
+    monthly_cny: Figure
+    """Rent of all cards for a month, yuan."""
+    total_cny: Figure
+    """Rent of all cards over the term, yuan."""
+    break_even_month: Figure | None
+    """Month from which buying is cheaper; null: never."""
+    provider: str
+    """Who lets."""
+    billing: str
+    """on-demand (by the hour), monthly or yearly."""
+    amount: Figure
+    """Rent of one card for an hour in `currency`, as observed."""
+    currency: str
+    """ISO 4217 code."""
+    converted: bool
+    """Whether it was observed in another currency than yuan."""
+    observed_on: str
+    """Day, month or year of the observation, ISO 8601."""
+    age_days: int
+    """Days from the observation to the day of the question."""
+    stale: bool
+    """Whether it is older than the question allows for prices."""
+    source: Source | None
+    """Where it was read."""
+
+
+@answer(omit=("setup",), shown=("label", "reason_codes", "advice_codes"))
 class Option:
-    """One way to buy: count x card in a condition under the best plan."""
+    """One way to buy: a count of a card in a condition, under its best plan."""
 
     rank: int
-    gpu: Gpu
+    """Place under the objective, from 1."""
+    gpu: GpuRef
+    """The card."""
     count: int
+    """How many of it."""
     condition: str
+    """new, used, refurbished or modded."""
     plan: Parallelism
+    """How the work is spread over the cards."""
     fit: Fit
+    """Whether it fits."""
     memory: MemoryEstimate
+    """Memory of the busiest card."""
     speed: SpeedEstimate
+    """Throughput of all cards together."""
     price: PriceChoice
+    """The price that counts."""
     cost: Cost
+    """Money over the term."""
     metrics: Metrics
+    """What 1000 yuan buy."""
     reasons: tuple[Message, ...]
-    flags: tuple[Message, ...] = ()
-    """Warnings: tight, stale price, precision falls back to 16 bit, modded card without warranty …"""
+    """Why it stands where it does, in sentences."""
+    flags: tuple[MessageWithCode, ...] = ()
+    """What to mind: tight, stale price, precision that falls back, no warranty …"""
     robustness: Robustness | None = None
+    """How firmly it stands; null behind the first few."""
+    rental: Rent | None = None
+    """The same cards rented; null where no rent of the card is known."""
+    advice: tuple[Message, ...] = ()
+    """What to do before it is bought and when it is set up, in sentences."""
+    setup: str | None = None
+    """Python that sets up TensorFlow; absent for other engines."""
+
+    @property
+    def label(self) -> str:
+        """Count and short name: 2 × RTX 4090."""
+        return self.gpu.label(self.count)
+
+    @property
+    def reason_codes(self) -> tuple[str, ...]:
+        """Codes of `reasons`, in their order."""
+        return codes_of(self.reasons)
+
+    @property
+    def advice_codes(self) -> tuple[str, ...]:
+        """Codes of `advice`, in their order."""
+        return codes_of(self.advice)
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("shortfall_gib", "remedy"), shown=("label",))
 class Rejected:
     """A card that is not on the list, at its nearest count, and what would change it."""
 
-    gpu: Gpu
+    gpu: GpuRef
+    """The card."""
     count: int
+    """The count at which least is missing."""
     code: str
-    message: Message
-    shortfall_gib: float | None = None
+    """memory, budget, power, count, vendor, framework, os, feature, region, precision, unpriced, stale_price
+    or deadline."""
+    text: Message
+    """Why, in a sentence."""
+    shortfall_gib: Figure | None = None
+    """Memory that is missing on each card, GiB; absent where memory is not the reason."""
     remedy: Remedy | None = None
+    """One change that would bring it in; absent where none is known."""
+
+    @property
+    def label(self) -> str:
+        """Count and short name: 2 × RTX 4090."""
+        return self.gpu.label(self.count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,7 @@ def filtered(gpu: Gpu, count: int, code: str, message: Message, work: Workload, 
         params["needed"] = message.params["needed"]
     if code == "precision" and lacks_type:
         params |= {"to": "fp16", "precision": work.precision}
-    return Rejected(gpu, count, code, message, remedy=simple_remedy(code, params))
+    return Rejected(gpu.ref, count, code, message, remedy=simple_remedy(code, params))
 
 
 _CHANGES: dict[str, tuple[str, Any]] = {

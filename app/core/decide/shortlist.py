@@ -27,6 +27,7 @@ from app.core.decide.options import (
     Fit,
     Metrics,
     Option,
+    PerUnit,
     Rejected,
     Remedy,
     Robustness,
@@ -279,7 +280,7 @@ def _option(
         flags = (*flags, remark)
     return Option(
         rank=place,
-        gpu=gpu,
+        gpu=gpu.ref,
         count=count,
         condition=ranking.prices.conditions[k],
         plan=grid.plans[plan],
@@ -322,7 +323,7 @@ def _costs(ranking: Ranking, shown: Index) -> list[Cost]:
         strict=True,
     )
     return [
-        Cost(bought, host, energy, residual, total, hourly, each, unit, kwh, months, spent)
+        Cost(bought, host, energy, residual, total, hourly, PerUnit(each, unit), kwh, months, spent)
         for bought, host, energy, residual, total, hourly, each, kwh, spent in parts
     ]
 
@@ -478,10 +479,10 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
         price = ranking.prices.choice(row, n, k)
         params |= {"observed_on": price.observed_on, "age_days": price.age_days}
     return Rejected(
-        gpu=gpu,
+        gpu=gpu.ref,
         count=count,
         code=code,
-        message=message or Message(f"rejected_{code}", params),
+        text=message or Message(f"rejected_{code}", params),
         shortfall_gib=shortfall,
         remedy=remedy or simple_remedy(code, params),
     )

@@ -108,7 +108,7 @@ def assemble(
         tuple([MemoryPart(name, gib, *sources[name]) for name, gib in parts.items()]),
         reserve.kv_reserved / GIB,
         reserve.kv_bytes_per_token,
-        assumptions,
+        assumptions=assumptions,
     )
 
 

@@ -122,7 +122,7 @@ class SpeedGrid:
         terms = self.terms
         expected = float(self.expected[card, plan])
         width = self.width(card, plan)
-        detail = self._phases(card, plan, expected, width)
+        rates, detail = self._phases(card, plan, expected, width)
         for name, seconds in terms.parts.items():
             detail[f"{name}_s"] = cell_of(seconds, card, plan)
         basis, sources = self.basis(card, plan)
@@ -137,6 +137,9 @@ class SpeedGrid:
             steps_per_s=expected / cell_of(terms.units_per_step, card, plan),
             detail=detail,
             sources=sources,
+            prefill=rates.get("prefill"),
+            decode=rates.get("decode"),
+            whole_run=rates.get("whole_run"),
         )
 
     def basis(self, card: int, plan: int = 0) -> tuple[Basis, tuple[str, ...]]:
@@ -150,11 +153,13 @@ class SpeedGrid:
         weakest = max((b for b, _ in found), key=BASES.index)
         return weakest, tuple(dict.fromkeys(row for _, rows in found for row in rows))
 
-    def _phases(self, card: int, plan: int, expected: float, width: float) -> dict[str, object]:
-        """Prefill, decode and whole run of a language model, each with its interval."""
+    def _phases(
+        self, card: int, plan: int, expected: float, width: float
+    ) -> tuple[dict[str, Interval], dict[str, float]]:
+        """Prefill, decode and whole run of a language model, each with its interval; its times."""
         terms = self.terms
         if "decode" not in terms.detail:
-            return {}
+            return {}, {}
         prefill, decode = (self.factor(p, card, plan) for p in PARTS)
         headline = terms.phase in ("whole_run", "saturated")
         whole = expected if headline else cell_of(terms.detail["whole_run"], card, plan) * decode
@@ -164,14 +169,15 @@ class SpeedGrid:
             "decode": (cell_of(terms.detail["decode"], card, plan) * decode, narrow["decode"]),
             "whole_run": (whole, width if headline else max(narrow.values())),
         }
-        found: dict[str, object] = {
+        intervals = {
             name: Interval(rate / float(np.exp(w)), rate, rate * float(np.exp(w)))
             for name, (rate, w) in rates.items()
         }
+        found: dict[str, float] = {}
         for name, by in (("time_to_first_token_s", prefill), ("time_per_output_token_s", decode)):
             found[name] = cell_of(terms.detail[name], card, plan) / by
         found["concurrent_sequences"] = cell_of(terms.detail["concurrent_sequences"], card, plan)
-        return found
+        return intervals, found
 
 
 def speed_grid(
@@ -353,7 +359,4 @@ def estimate(
         held = float(found.detail["concurrent_sequences"])
         assumed = tuple(a for a in assumed if a.field != "batch_size")
         assumed = (*assumed, Assumption("batch_size", held, "saturated_sequences"))
-    return SpeedEstimate(
-        **{name: getattr(found, name) for name in SpeedEstimate.__slots__ if name != "assumptions"},
-        assumptions=(*notes, *assumed),
-    )
+    return replace(found, assumptions=(*notes, *assumed))
