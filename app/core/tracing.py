@@ -133,7 +133,7 @@ class Traced(Constant):
         return _binary("-", 0.0, self, -float(self))
 
     def __ceil__(self) -> Any:
-        return _call("ceil", self)
+        return _ceiling(self)
 
     def __floor__(self) -> Any:
         return _call("floor", self)
@@ -170,6 +170,12 @@ def _call(name: str, *values: Any) -> Traced:
     return Traced(_CALLED[name](*map(float, values)), ("call", name, tuple(map(_node, values))))
 
 
+def _ceiling(value: Any) -> Traced:
+    # An operand that is whole needs no rounding.
+    whole = isinstance(value, Traced) and value.node[0] == "name" and float(value).is_integer()
+    return cast(Traced, value) if whole else _call("ceil", value)
+
+
 _CALLED: Mapping[str, Callable[..., float]] = {
     "max": max,
     "min": min,
@@ -185,7 +191,7 @@ _UFUNCS: Mapping[str, Callable[..., Any]] = {
     "power": lambda a, b: a**b,
     "maximum": lambda a, b: _call("max", a, b),
     "minimum": lambda a, b: _call("min", a, b),
-    "ceil": lambda a: _call("ceil", a),
+    "ceil": lambda a: _ceiling(a),
     "floor": lambda a: _call("floor", a),
     "log2": lambda a: _call("log2", a),
 }
@@ -308,7 +314,9 @@ def operand(near: object, value: float, name: str = "") -> float:
     near: what the run is of: a `Probe` in a traced run. value: the number. name: of the operand; a
     `Constant` has its own. Factors of 0 and 1 stay plain: they say nothing.
     """
-    if near.__class__ is not Probe or value.__class__ is Traced or value in (0.0, 1.0):
+    if near.__class__ is not Probe or value.__class__ is Traced or not value:
+        return value
+    if value == 1.0 and not name.endswith("_bytes"):
         return value
     return given(value, value.name if isinstance(value, Constant) else name)
 
@@ -324,7 +332,8 @@ def operands(near: object, values: N, names: Mapping[str, str]) -> N:
 def counted(function: Callable[..., float], model: Any, *args: Any, name: str) -> float:
     """A count over the parts of a model, as one operand in a traced run."""
     if model.__class__ is Probe:
-        return given(function(model.target, *map(_plain, args)), name)
+        found = function(model.target, *map(_plain, args))
+        return given(found, name) if found else 0.0
     return function(model, *args)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections.abc import Iterator
@@ -36,6 +37,34 @@ def faults(worked: Worked, figure: float) -> Iterator[str]:
             yield f"{operand.name} = {operand.expression} is not {operand.value}"
         if re.sub(r"_\d$", "", operand.name) not in SYMBOLS:
             yield f"nothing says what {operand.name} is"
+
+
+STRUCTURAL = {*range(17), 0.5, 1.5, 20, 30, 64, 640, 1_000_000}
+"""Numbers of a count (two bytes, four matrices, powers): all others have a name, a unit and a meaning."""
+
+
+def unnamed(worked: Worked) -> set[float]:
+    """Numbers of a formula that nothing explains."""
+    texts = [worked.expression, *(o.expression for o in worked.operands if o.expression)]
+    nodes = [node for text in texts for node in ast.walk(ast.parse(text, mode="eval"))]
+    numbers = [node.value for node in nodes if isinstance(node, ast.Constant)]
+    return {float(n) for n in numbers if isinstance(n, int | float)} - STRUCTURAL
+
+
+def test_no_factor_of_memory_is_hidden() -> None:
+    found: dict[float, str] = {}
+    for name, work, plan in QUESTIONS:
+        for part, worked in formulas(work, plan).items():
+            found |= dict.fromkeys(unnamed(worked), f"{name}: {part}: {worked.expression}")
+    assert not found
+
+
+def test_factors_of_engines_stand_in_the_formula() -> None:
+    sglang = formulas(Workload(LLAMA_3_1_8B, precision="fp8", engine="sglang"), Parallelism(tensor=2))
+    engine = {o.name: o.value for o in sglang["engine"].operands}
+    weights = {o.name: o.value for o in sglang["weights"].operands}
+    assert engine["graph_factor"] == 1.3 and engine["graphs_gib"] == 0.2 and engine["non_torch_gib"] == 0.12
+    assert weights["replicated_share"] == 0.01 and weights["load_buffers_gib"] == 0.06
 
 
 def test_every_part_of_memory_is_the_value_of_its_formula() -> None:

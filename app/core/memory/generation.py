@@ -28,7 +28,8 @@ LATENT_STEP_SHARE = Constant(
 ADAPTER_SHARE_PER_RANK = Constant(
     4e-4, "adapter_share", "", "trained parameters over those of the denoiser, per rank of the adapters"
 )
-DECODER_TOKENS = 448
+AUDIO_HEADS = Constant(20.0, "audio_heads", "", "heads of the encoder that scores are kept of")
+DECODER_TOKENS = Constant(448, "decoder_tokens", "", "longest text of one window of audio")
 """Text positions of Whisper's decoder."""
 TRAIN_GIB_PER_BILLION = constants(
     {"unet": 0.95, "transformer": 0.55},
@@ -186,7 +187,8 @@ def speech_terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve
     size = work.format.compute.activation_bytes
     cross = named(2.0 * layers * width * AUDIO_POSITIONS * size, "cross_cache_bytes")
     own = named(2.0 * layers * width * length * beams * size, "own_cache_bytes")
-    encoder = width * AUDIO_POSITIONS * size * 12.0 + 20.0 * size * AUDIO_POSITIONS * AUDIO_POSITIONS
+    positions = operand(work, AUDIO_POSITIONS)
+    encoder = width * positions * size * 12.0 + size * positions * positions * AUDIO_HEADS
     encoder = named(encoder, "window_bytes")
     own_buffers = held * (factor - 1.0) + fixed * GIB + layers * BEAM_BYTES_PER_LAYER
     found = [

@@ -9,6 +9,7 @@ from app.core.estimates import Basis
 from app.core.memory import kv, overhead, weights
 from app.core.memory.spread import spread
 from app.core.memory.terms import Reserve, Term
+from app.core.tracing import named
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -38,11 +39,11 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     """
     batch = kv.as_number(work.batch_size)
     tokens = kv.as_number(work.sequence_length)
-    sequences = kv.replica_sequences(batch, plan)
+    sequences = named(kv.replica_sequences(batch, plan), "replica_sequences")
     near = spread(work)
     weight = weights.per_gpu_bytes(work, plan)
     cache = kv.cache(work, plan, sequences, tokens)
-    excess = cache.reserved - cache.minimum
+    excess = named(cache.reserved, "laid_out_bytes") - named(cache.minimum, "minimum_bytes")
     engine = work.engine_record
     needs = engine.memory.working_set
     if isinstance(needs, PagedWorkingSet):
@@ -51,7 +52,7 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
         own = overhead.micro_batch_terms(work, sequences, tokens, needs)
     else:
         output = kv.as_number(work.output_length or 0)
-        prompt = overhead.greater_than_one(tokens - output)
+        prompt = named(overhead.greater_than_one(tokens - output), "prompt_tokens")
         own = overhead.whole_prompt_terms(work, sequences, prompt, needs)
     basis: Basis = "calibrated" if work.format.quantized and not work.weights_gib else "exact"
     soft = near["activations"]

@@ -13,7 +13,7 @@ from app.core.formats import format_of
 from app.core.memory.numeric import ceiling, round_up, smaller
 from app.core.memory.weights import stage_share
 from app.core.model.architecture import ModelArchitecture
-from app.core.tracing import Traced
+from app.core.tracing import Traced, counted, named, operand
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -64,19 +64,23 @@ def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
         key = model.qk_nope_head_dim + model.qk_rope_head_dim
         value = model.v_head_dim or model.qk_nope_head_dim
         return KvElements(
-            full=float(layers * per_layer),
+            full=named(1.0 * layers * per_layer, "kv_elements"),
             sliding=0.0,
             window=0,
             state_bytes=state,
-            latent_value=float(layers * model.kv_lora_rank),
-            decompressed=float(layers * heads * (key + value)),
+            latent_value=named(1.0 * layers * model.kv_lora_rank, "latent_elements"),
+            decompressed=named(1.0 * layers * heads * (key + value), "full_head_elements"),
         )
     if isinstance(model.kv_heads, tuple):
-        total = sum(max(1, math.ceil(k / tensor)) if k else 0 for k in model.kv_heads)
-        full = float(2 * model.head_dim * total)
+        total = counted(_heads_of_all_layers, model, tensor, name="kv_heads_of_all_layers")
+        full = named(2.0 * model.head_dim * total, "kv_elements")
         if model.sliding_layers:
             share = model.sliding_layers / max(1, model.layers)
-            return KvElements(full * (1 - share), full * share, model.sliding_window, state, 0.0, full)
+            growing, sliding = (
+                named(full * (1 - share), "kv_elements"),
+                named(full * share, "window_elements"),
+            )
+            return KvElements(growing, sliding, model.sliding_window, state, 0.0, full)
         return KvElements(full, 0.0, 0, state, 0.0, full)
     heads = max(1, math.ceil(model.kv_heads / tensor)) if model.kv_heads else 0
     own = heads * (model.head_dim + (model.v_head_dim or model.head_dim))
@@ -87,13 +91,19 @@ def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
     if not model.sliding_window and model.full_attention_layers is None:
         full_layers = model.layers - model.linear_attention_layers
     return KvElements(
-        full=float(full_layers * own),
-        sliding=float(model.sliding_layers * slid),
+        full=named(1.0 * full_layers * own, "kv_elements"),
+        sliding=named(1.0 * model.sliding_layers * slid, "window_elements"),
         window=model.sliding_window,
         state_bytes=state,
         latent_value=0.0,
-        decompressed=float(full_layers * own + model.sliding_layers * slid),
+        decompressed=1.0 * (full_layers * own + model.sliding_layers * slid),
     )
+
+
+def _heads_of_all_layers(model: ModelArchitecture, tensor: float) -> float:
+    """Key and value heads on one tensor rank where they are given by layer."""
+    heads = model.kv_heads if isinstance(model.kv_heads, tuple) else (model.kv_heads,) * model.layers
+    return sum(max(1, math.ceil(k / tensor)) if k else 0 for k in heads)
 
 
 def kv_bytes_per_token(model: ModelArchitecture, kv_precision: str = "bf16", tensor: int = 1) -> float:
@@ -107,7 +117,7 @@ def sequence_bytes(
 ) -> Number:
     """Architectural minimum of one sequence of this many tokens, bytes per tensor rank."""
     e = elements(model, tensor)
-    size = format_of(kv_precision).bytes
+    size = operand(model, format_of(kv_precision).bytes, "kv_bytes")
     total: Number = e.full * size * tokens + e.state_bytes
     if e.sliding:
         total = total + e.sliding * size * smaller(tokens, e.window)
@@ -186,13 +196,15 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
     model = work.model
     share = stage_share(model.layers, plan.pipeline)
     if work.offload.layers_on_gpu is not None and model.layers:
-        share *= min(1.0, work.offload.layers_on_gpu / model.layers)
+        share = share * min(1.0, work.offload.layers_on_gpu / model.layers)
     e = elements(model, plan.tensor)
-    size = format_of(work.kv_precision).bytes
+    size = operand(work, format_of(work.kv_precision).bytes, "kv_bytes")
     per_sequence = sequence_bytes(model, tokens, work.kv_precision, plan.tensor)
     minimum: Number = sequences * per_sequence * share
     layout = work.engine_record.memory.kv
-    padded = round_up(tokens, layout.page_tokens) if layout.page_tokens > 1 else tokens
+    padded = tokens
+    if layout.page_tokens > 1:
+        padded = named(round_up(tokens, operand(work, layout.page_tokens, "page_tokens")), "padded_tokens")
     full = e.full + (e.latent_value if layout.old_latent_apart and work.software == "old" else 0.0)
     if e.latent_value and layout.latent_in_full:
         full = e.decompressed
@@ -202,24 +214,27 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
         if stores_windows_in_full(work):
             held = padded
         else:
-            held = smaller(padded, _window_tokens(work, layout, e.window))
+            held = named(smaller(padded, _window_tokens(work, layout, e.window)), "window_tokens")
             if layout.pads_window_groups:
-                sliding *= padded_window_share(model.full_layers, model.sliding_layers)
+                padding = padded_window_share(model.full_layers, model.sliding_layers)
+                sliding = sliding * named(padding, "window_padding")
         reserved = reserved + sliding * size * held
     if work.software == "old":
-        reserved = reserved * layout.old_factor
+        reserved = reserved * operand(work, layout.old_factor, "old_cache_factor")
     return KvCache(minimum, sequences * reserved * share)
 
 
-def _window_tokens(work: Workload, layout: KvLayout, window: int) -> float:
+def _window_tokens(work: Workload, layout: KvLayout, window: int) -> Number:
     """Tokens that a windowed layer holds of one sequence."""
     page = layout.page_tokens
     if layout.window_slack == "scheduled":
-        return float(window + (work.max_batched_tokens or SCHEDULED_TOKENS) + page)
+        scheduled = operand(work, work.max_batched_tokens or SCHEDULED_TOKENS, "max_batched_tokens")
+        return window + scheduled + operand(work, page, "page_tokens")
     needs = work.engine_record.memory.working_set
     if isinstance(needs, MicroBatchWorkingSet):
-        return float(round_up(window + needs.tokens, page))
-    return float(window)
+        slack = operand(work, needs.tokens, "micro_batch")
+        return round_up(window + slack, operand(work, page, "page_tokens"))
+    return 1.0 * window
 
 
 def replica_sequences(batch: Number, plan: Parallelism) -> Number:

@@ -9,14 +9,23 @@ from app.core.engines.record import Engine, MicroBatchWorkingSet, PagedWorkingSe
 from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
 from app.core.model.architecture import ModelArchitecture
+from app.core.tracing import Constant, constants, named, operand
 from app.core.units import GIB, MIB, Number
 from app.core.workload import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES, Parallelism, Workload
 
-COLLECTIVE_GIB = 0.38
+COLLECTIVE_GIB = Constant(0.38, "collective_gib", "GiB", "buffers of the collective library")
+WIDE_COLLECTIVE_GIB = Constant(0.1, "wide_collective_gib", "GiB", "more of them from eight cards on")
 """NCCL and custom all-reduce buffers: 342 MB at 2 GPUs, 392 MB at 4-8."""
-NON_TORCH_GIB = 0.12
-LOGIT_COPIES = 3.0
-MLA_GRAPH_BYTES_PER_TOKEN = {"new": 96 * 1024, "usual": 96 * 1024, "old": 165 * 1024}
+NON_TORCH_GIB = Constant(0.12, "non_torch_gib", "GiB", "what the engine takes outside PyTorch")
+LOGIT_COPIES = Constant(3.0, "logit_copies", "", "copies of the logits that the sampler holds")
+GRAPHS_GIB = Constant(0.2, "graphs_gib", "GiB", "CUDA graphs, whatever the layers")
+GRAPH_LAYER_BYTES = Constant(12 * MIB, "graph_layer_bytes", "B", "CUDA graphs of one layer")
+MLA_GRAPH_BYTES_PER_TOKEN = constants(
+    {"new": 96 * 1024, "usual": 96 * 1024, "old": 165 * 1024},
+    "latent_graph_bytes",
+    "B",
+    "compute buffer of latent attention per context token",
+)
 """Latent attention in llama.cpp: 83-113 KiB per context token, nearly twice before it ran in chunks."""
 
 
@@ -30,7 +39,7 @@ class EngineTerms(NamedTuple):
 
 def context_term(work: Workload) -> Term:
     """CUDA context of the process."""
-    gib = work.engine_record.memory.context_gib.of(work.software)
+    gib = operand(work, work.engine_record.memory.context_gib.of(work.software), "context_gib")
     return Term("context", gib * GIB, "assumed", "memory.context", 0.35, 0.8, PROCESS)
 
 
@@ -38,7 +47,7 @@ def collective_term(plan: Parallelism, collective: bool = True) -> Term | None:
     """Buffers of the collective library where more than one card works together."""
     if plan.cards < 2 or not collective:
         return None
-    gib = COLLECTIVE_GIB + (0.1 if plan.cards >= 8 else 0.0)
+    gib = operand(plan, COLLECTIVE_GIB) + (WIDE_COLLECTIVE_GIB if plan.cards >= 8 else 0.0)
     return Term("communication", gib * GIB, "calibrated", "memory.collectives", 0.6, 1.5, PROCESS)
 
 
@@ -46,9 +55,9 @@ def collective_term(plan: Parallelism, collective: bool = True) -> Term | None:
 def mlp_width(model: ModelArchitecture) -> float:
     """Width of the MLP that one token passes."""
     if not model.is_moe:
-        return float(model.intermediate_size)
+        return 1.0 * model.intermediate_size
     routed = (model.experts_per_token + model.shared_experts) * model.expert_intermediate_size
-    return float(max(routed, model.intermediate_size if model.dense_layers else 0))
+    return named(1.0 * max(routed, model.intermediate_size if model.dense_layers else 0), "mlp_width")
 
 
 def paged_terms(work: Workload, plan: Parallelism, own: PagedWorkingSet) -> EngineTerms:
@@ -76,13 +85,14 @@ def paged_terms(work: Workload, plan: Parallelism, own: PagedWorkingSet) -> Engi
     [1] 30 vLLM start logs, reference/memory_inference_findings.md §C, 2026-11-30.
     """
     model = work.model
-    tokens = work.max_batched_tokens or MAX_BATCHED_TOKENS
+    tokens = operand(work, work.max_batched_tokens or MAX_BATCHED_TOKENS, "max_batched_tokens")
     peak = tokens * (8.0 * model.hidden_size + 6.0 * mlp_width(model) / plan.tensor)
-    sequences = work.max_num_seqs or SAMPLED_SEQUENCES
+    sequences = operand(work, work.max_num_seqs or SAMPLED_SEQUENCES, "max_num_seqs")
     logits = sequences * model.vocab_size * 4.0 * LOGIT_COPIES
     layers = model.layers / plan.pipeline
-    graphs = (0.2 * GIB + 12 * MIB * layers) * own.graph_factor
-    return EngineTerms(peak, logits, graphs + NON_TORCH_GIB * GIB)
+    graphs = layers * GRAPH_LAYER_BYTES + operand(work, GRAPHS_GIB) * GIB
+    graphs = named(graphs * operand(work, own.graph_factor, "graph_factor"), "graph_bytes")
+    return EngineTerms(peak, logits, graphs + operand(work, NON_TORCH_GIB) * GIB)
 
 
 def micro_batch_terms(
@@ -108,14 +118,15 @@ def micro_batch_terms(
     score matrix ubatch x tokens x heads x 4 B.
     """
     model = work.model
-    batch = work.max_batched_tokens or own.tokens
+    batch = operand(work, work.max_batched_tokens or own.tokens, "micro_batch")
     hidden = model.hidden_size
     logits = 4.0 * model.vocab_size + (8.0 if model.is_moe else 4.0) * hidden
     middle = 0.0 if model.is_moe else 4.0 * (2.0 * model.intermediate_size + 2.0 * hidden)
     size: Number = batch * max(logits, middle)
-    context = round_up(tokens, work.engine_record.memory.kv.page_tokens) * sequences
+    page = operand(work, work.engine_record.memory.kv.page_tokens, "page_tokens")
+    context = named(round_up(tokens, page) * sequences, "context_tokens")
     if model.kv_lora_rank:
-        size = size + MLA_GRAPH_BYTES_PER_TOKEN[work.software] * context
+        size = size + context * MLA_GRAPH_BYTES_PER_TOKEN[work.software]
     elif work.attention == "eager":
         size = size + 4.0 * batch * model.attention_heads * context
     return EngineTerms(0.0 * size, 0.0, size)
@@ -144,7 +155,7 @@ def whole_prompt_terms(
         logits: Number = sequences * prompt * model.vocab_size * 6.0
     else:
         logits = sequences * model.vocab_size * 8.0
-    return EngineTerms(activations, logits, own.workspace_gib * GIB)
+    return EngineTerms(activations, logits, operand(work, own.workspace_gib, "workspace_gib") * GIB)
 
 
 def engine_scope(engine: Engine) -> int:

@@ -293,7 +293,8 @@ def _communication(work: Workload, plan: Parallelism) -> Term | None:
             trained = adapters / plan.tensor
         each = 2.0 if work.recipe != "fp32" else 4.0
         if plan.zero_stage in (1, 2):
-            size = size + 2.0 * min(trained, BUCKET_ELEMENTS) * 2.0
+            bucket = operand(work, min(trained, BUCKET_ELEMENTS))
+            size = size + 2.0 * bucket * 2.0
         elif plan.zero_stage == 0:
             size = size + trained * (4.0 if work.recipe == "mixed" else each)
     return Term("communication", size, "calibrated", "memory.collectives", 0.6, 0.6, PROCESS)

@@ -86,4 +86,5 @@ def elements_per_image(model: ModelArchitecture, height: int, width: int) -> Ele
         each = operand(model, ELEMENTS_PER_MAC.get(family, 2.7e-3), "elements_per_mac")
         return Elements(named(model.forward_macs * each, "elements"), *own)
     each = operand(model, ELEMENTS_PER_PARAMETER.get(family, 0.43), "elements_per_parameter")
-    return Elements(named(each * model.parameters, "elements"), 224, 224)
+    counted_at = operand(model, 224, "reference_height"), operand(model, 224, "reference_width")
+    return Elements(named(each * model.parameters, "elements"), *counted_at)

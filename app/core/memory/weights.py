@@ -15,18 +15,26 @@ from app.core.model.parameter_count import (
     expert_parameter_count,
     latent_down_projection_count,
 )
-from app.core.tracing import named
+from app.core.tracing import Constant, counted, named, operand
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
 
-PADDED_EXPERT_MULTIPLE = 256
+PADDED_EXPERT_MULTIPLE = Constant(
+    256, "expert_multiple", "", "multiple to which kernels pad the width of experts"
+)
 """vLLM's and TensorRT-LLM's MXFP4 kernels pad the expert width (2,880 -> 3,072)."""
-REPLICATED_SHARE = 0.010
+REPLICATED_SHARE = Constant(
+    0.010, "replicated_share", "", "norms, rotary tables and padding that every tensor rank holds whole"
+)
 """Norms, rotary tables and vocabulary padding under tensor parallelism: +1..2 % measured."""
-GGUF_SHARED_BITS = 6.3
+GGUF_SHARED_BITS = Constant(
+    6.3, "shared_bits", "", "bits of what all tokens pass in a GGUF mixture of experts"
+)
 """A GGUF mixture of experts keeps attention, shared experts and dense layers at Q5_K to Q8_0 whatever its
 label says; the routed experts take the rest of the file."""
-LOAD_BUFFERS_GIB = 0.06
+LOAD_BUFFERS_GIB = Constant(
+    0.06, "load_buffers_gib", "GiB", "buffers in which quantized layers are repacked while they load"
+)
 """vLLM and SGLang report the peak of loading; quantized layers are repacked on the way: -0.04..0.25 GiB."""
 TOWER_WORDS = ("vision", "audio", "visual", "tower", "projector", "image")
 
@@ -48,6 +56,12 @@ class WeightBytes:
     def total(self) -> float:
         """All of them."""
         return self.layers + self.experts + self.embedding + self.head + self.replicated
+
+    def with_names(self) -> WeightBytes:
+        """The same as operands of a printed formula."""
+        names = ("layer_weight_bytes", "expert_bytes", "table_bytes", "head_bytes", "whole_bytes")
+        values = (self.layers, self.experts, self.embedding, self.head, self.replicated)
+        return WeightBytes(*(named(value, name) for value, name in zip(values, names, strict=True)))
 
     def scaled(self, factor: float) -> WeightBytes:
         """Every class times one factor."""
@@ -90,26 +104,31 @@ def model_bytes(
     fmt = format_of(precision)
     quirks = engines.engine(engine).memory.weights
     if model.components and model.family == "diffusion":
-        return WeightBytes(_component_bytes(model, fmt), 0.0, 0.0, 0.0, 0.0)
+        return WeightBytes(counted(_component_bytes, model, fmt, name="component_bytes"), 0.0, 0.0, 0.0, 0.0)
     wide = fmt.compute.activation_bytes
     rest_bytes = wide if fmt.quantized and not fmt.gguf else fmt.bytes
     tower, tower_bytes = _towers(model, wide if fmt.gguf else rest_bytes)
-    expert_parameters = float(expert_parameter_count(model))
+    tower = operand(model, tower, "tower_parameters")
+    tower_bytes = operand(model, tower_bytes, "tower_bytes")
+    expert_parameters = counted(expert_parameter_count, model, name="expert_parameters")
     both = model.embedding_parameters
-    table = float(model.vocab_size * model.hidden_size)
-    head_parameters = 0.0 if model.tied_embeddings or both < 2 * table else table
-    table_parameters = max(0.0, both - head_parameters)
-    down = min(float(latent_down_projection_count(model)), model.parameters)
+    table = 1.0 * model.vocab_size * model.hidden_size
+    head_parameters = named(0.0 if model.tied_embeddings or both < 2 * table else table, "head_parameters")
+    table_parameters = named(max(0.0, both - head_parameters), "table_parameters")
+    down = min(counted(latent_down_projection_count, model, name="latent_parameters"), model.parameters)
     linear = max(0.0, model.parameters - both - tower - expert_parameters - down)
-    linear_bytes = down_bytes = expert_bytes = fmt.bytes
+    linear = named(linear, "shared_parameters")
+    rest_bytes = operand(model, rest_bytes, "table_element_bytes")
+    linear_bytes = down_bytes = expert_bytes = operand(model, fmt.bytes, "format_bytes")
     if model.is_moe and "experts_only" in fmt.quirks:
-        linear_bytes = down_bytes = wide
+        linear_bytes = down_bytes = operand(model, wide, "wide_bytes")
         width = model.expert_intermediate_size
         if "padded_experts" in fmt.quirks and quirks.pads_experts and width:
-            expert_bytes *= math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE / width
+            padded = math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE
+            expert_bytes = expert_bytes * padded / width
     layers = linear * linear_bytes
     if model.kv_lora_rank and "wide_latent" in fmt.quirks:
-        attention = model.layers * attention_count(model, 1)
+        attention = model.layers * counted(attention_count, model, 1, name="attention_parameters")
         layers += max(0.0, min(linear, attention - down)) * (wide - linear_bytes)
         down_bytes = wide
     sizes = WeightBytes(
@@ -120,24 +139,24 @@ def model_bytes(
         replicated=down * down_bytes,
     )
     if checkpoint_gib:
-        sizes = sizes.scaled(checkpoint_gib * GIB / sizes.total)
+        sizes = sizes.scaled(named(checkpoint_gib * GIB / sizes.total, "checkpoint_factor"))
     if fmt.gguf and expert_parameters and sizes.total < GGUF_SHARED_BITS / 8.0 * model.parameters:
         sizes = _shared_at_more_bits(sizes, model.parameters - expert_parameters)
     if quirks.table_on_host and head_parameters:
         sizes = replace(sizes, embedding=0.0)
     if quirks.keeps_own_head and "own_head" in fmt.quirks and not (head_parameters or checkpoint_gib):
         sizes = replace(sizes, head=table * wide)
-    return sizes
+    return sizes.with_names()
 
 
 def _towers(model: ModelArchitecture, usual_bytes: float) -> tuple[float, float]:
     """Parameters beside the language model and their bytes: components at their format, towers at 16 bit."""
     count = size = 0.0
     for part in model.components:
-        named = any(word in part.name.lower() for word in TOWER_WORDS)
+        is_tower = any(word in part.name.lower() for word in TOWER_WORDS)
         if is_format(part.precision):
             each = format_of(part.precision).bytes
-        elif named:
+        elif is_tower:
             each = usual_bytes
         else:
             continue
@@ -152,7 +171,7 @@ def _towers(model: ModelArchitecture, usual_bytes: float) -> tuple[float, float]
 def _shared_at_more_bits(sizes: WeightBytes, shared_parameters: float) -> WeightBytes:
     """The same file with what all tokens pass at its usual bits and the experts at what is left."""
     shared = sizes.total - sizes.experts
-    wanted = min(shared_parameters * GGUF_SHARED_BITS / 8.0, 0.9 * sizes.total)
+    wanted = named(min(shared_parameters * GGUF_SHARED_BITS / 8.0, 0.9 * sizes.total), "shared_bytes")
     if wanted <= shared or shared <= 0.0:
         return sizes
     return replace(sizes.scaled(wanted / shared), experts=sizes.total - wanted)
@@ -184,7 +203,7 @@ def stage_share(layers: int, pipeline: int) -> float:
     """Share of the layers on the fullest pipeline stage."""
     if pipeline <= 1 or layers <= 0:
         return 1.0
-    return math.ceil(layers / pipeline) / layers
+    return named(math.ceil(layers / pipeline) / layers, "stage_share")
 
 
 def per_gpu_bytes(work: Workload, plan: Parallelism) -> float:
@@ -222,12 +241,14 @@ def per_gpu_bytes(work: Workload, plan: Parallelism) -> float:
         # The last layers go to the card, and those are the ones with experts.
         kept = min(1.0, on_gpu / work.model.layers)
         layers = layers * kept
-        experts = experts * min(1.0, on_gpu / max(1, expert_layers(work.model)))
+        experts = experts * min(
+            1.0, on_gpu / max(1, counted(expert_layers, work.model, name="expert_layers"))
+        )
         ends = ends if kept >= 1.0 else 0.0
     total = experts + layers + ends
     if tensor > 1:
-        total *= 1.0 + REPLICATED_SHARE
+        total = total * (1.0 + operand(work, REPLICATED_SHARE))
     repacks = work.engine_record.memory.weights.load_buffers and work.format.quantized
     if repacks and not (work.trains or work.weights_gib):
-        total += LOAD_BUFFERS_GIB * GIB / tensor
+        total = total + operand(work, LOAD_BUFFERS_GIB) * GIB / tensor
     return total
