@@ -2,6 +2,7 @@
 # make test    all tests           make check   lint, types, locks, templates
 # make bench   benchmarks          make lock    renew the lock files
 # make texts   bring the catalogue of texts up to date with the sources
+# make columns the same for the list of columns in seed_data/README.md
 SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 python3.14,$(shell \
@@ -62,6 +63,10 @@ texts: dev
 	$(EXTRACT) -o build/cardworth.pot app templates
 	$(UPDATE)
 
+# The list of columns in the README of the seed.
+columns: dev
+	$(BIN)/python -m app.catalog.columns
+
 bench: dev
 	$(BIN)/python -m tests.bench
 
@@ -82,4 +87,4 @@ UPDATE = $(BIN)/pybabel -q update -i build/cardworth.pot -d locales -D cardworth
 COMPILE = .lockenv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	$(UPGRADE) pyproject.toml
 
-.PHONY: run install dev browser test check texts bench lock
+.PHONY: run install dev browser test check texts columns bench lock

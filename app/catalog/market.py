@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from sqlalchemy import Connection, select
 
 from app.catalog import tables
+from app.catalog.columns.observations import PRICES
 from app.catalog.observations import PriceObservation
 from app.catalog.prices import CardPrices
 from app.catalog.rates import Rates
@@ -28,9 +28,10 @@ def market_prices(
     as_of: the day.
     """
     table = table_of(tables.PriceRow)
+    observed = PRICES.maker(PriceObservation, {"source": lambda r: Source(r.source_id, "", r.source_id)})
     rows: dict[str, list[PriceObservation]] = {}
     for r in connection.execute(select(table).where(table.c.gpu_id.in_(gpu_ids))):
-        rows.setdefault(r.gpu_id, []).append(_observation(r))
+        rows.setdefault(r.gpu_id, []).append(observed(r))
     found: dict[tuple[str, str], float] = {}
     for gpu_id, observations in rows.items():
         card = CardPrices(gpu_id, observations)
@@ -46,25 +47,3 @@ def memory_of_cards(connection: Connection) -> dict[str, float]:
     table = table_of(tables.GpuFigureRow)
     rows = connection.execute(select(table).where(table.c.chosen, table.c.figure == "memory_gib"))
     return {r.gpu_id: r.value for r in rows}
-
-
-def _observation(r: Any) -> PriceObservation:
-    return PriceObservation(
-        id=r.id,
-        gpu_id=r.gpu_id,
-        condition=r.condition,
-        amount=r.amount,
-        currency=r.currency,
-        observed_on=r.observed_on,
-        source=Source(r.source_id, "", r.source_id),
-        per=r.per,
-        tax=r.tax,
-        region=r.region,
-        channel=r.channel,
-        channel_kind=r.channel_kind,
-        n=r.n,
-        quality=r.quality,
-        variant_assumed=r.variant_assumed,
-        held=r.held,
-        supersedes=r.supersedes,
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.catalog.dates import effective_date, is_bare_year
 from app.core.gpu import Source
@@ -47,6 +48,8 @@ class PriceObservation:
     note: str = ""
     supersedes: str | None = None
     name_as_written: str = ""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Further columns of the row, which no rule reads."""
     day: int = field(init=False, compare=False)
     bare_year: bool = field(init=False, compare=False)
 

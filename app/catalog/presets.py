@@ -43,6 +43,8 @@ class ModelPreset:
     check_note: str = ""
     published_source: Source | None = None
     formula: str = ""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Further columns of the row, which nothing calculates with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,8 @@ class Rental:
     held: str = ""
     note: str = ""
     name_as_written: str = ""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Further columns of the row, which nothing calculates with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,9 @@ from sqlalchemy import Connection, Engine, Row, select
 from sqlmodel import SQLModel
 
 from app.catalog import tables
+from app.catalog.columns import observations, subjects
 from app.catalog.columns.cells import COUNTED
+from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading
 from app.catalog.observations import PriceObservation, Quote
 from app.catalog.presets import (
@@ -32,23 +34,20 @@ from app.catalog.usable import derived_usable
 from app.catalog.versions import latest, table_of
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark, Figure, Gpu, Source
-from app.core.model.architecture import architecture_from_fields
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 
 T = TypeVar("T")
 _RATE_UNITS = ("TFLOPS", "TOPS")
-_TEXT_FACTS = (
-    "die",
-    "llvm_target",
-    "power_connector",
-    "partition_note",
-    "frameworks",
-    "cuda_min_toolkit",
-    "cuda_last_toolkit",
-    "driver_last_branch",
-    "availability",
-    "confidence",
-    "note",
+_TEXT_FACTS = tuple(
+    column.name
+    for column in subjects.GPUS.columns
+    if column.stored
+    and column.kind == "text"
+    and column.listed
+    and column.name not in Gpu.__dataclass_fields__
 )
+"""Facts of a card that nothing calculates with."""
+Made = Mapping[str, Callable[[Any], Any]]
 STREAMED_ROWS = 5_000
 _ADDED_FACTS = ("power_connector", "socket")
 """Facts of gpu_fact that stand among the text facts of a card; a source of their own beats the row's."""
@@ -65,10 +64,8 @@ def load_snapshot(engine: Engine) -> Snapshot:
         version = latest(connection)
         if version is None:
             raise DatabaseProblem.unseeded()
-        sources = {
-            row.id: Source(row.id, row.url, row.title, row.publisher, row.kind, row.licence, row.read_on)
-            for row in _rows(connection, tables.SourceRow)
-        }
+        sources = {s.id: s for s in _records(connection, subjects.SOURCES, Source, {})}
+        of: Made = {"source": lambda r: sources[r.source_id]}
         aliases = [
             Alias(r.kind, r.name, r.target_id, tuple(c for c in r.candidates.split("|") if c), r.note)
             for r in _rows(connection, tables.AliasRow)
@@ -84,15 +81,22 @@ def load_snapshot(engine: Engine) -> Snapshot:
             gpus=gpus,
             sources=sources,
             models=models,
-            benchmarks=_benchmarks(connection, sources),
-            rates=Rates(_exchange_rates(connection)),
-            rentals=_rentals(connection, sources),
-            framework_support=_framework_support(connection, sources),
-            memory_cases=_memory_cases(connection, sources),
+            benchmarks=tuple(
+                _records(connection, observations.BENCHMARKS, Benchmark, of, model_name="model_as_written")
+            ),
+            rates=Rates(_records(connection, observations.RATES, ExchangeRate, {})),
+            rentals=tuple(_records(connection, observations.RENTALS, Rental, of)),
+            framework_support=tuple(
+                sorted(
+                    _records(connection, observations.FRAMEWORK_SUPPORT, FrameworkSupport, of),
+                    key=lambda r: (r.framework, _version_key(r.version)),
+                )
+            ),
+            memory_cases=tuple(_records(connection, observations.MEMORY_CASES, MemoryCase, of)),
             entries={gpu_id: tuple(rows) for gpu_id, rows in entries.items()},
             facts=facts,
-            cards=_cards(connection, gpus, sources),
-            available=_availability(connection, sources),
+            cards=_cards(connection, gpus, of),
+            available=_availability(_records(connection, observations.AVAILABILITY, Availability, of)),
             gpu_names=_gpu_names(gpus, aliases),
             model_names=_model_names(models.values(), aliases),
         )
@@ -224,216 +228,45 @@ def _whole(value: float | None) -> int | None:
 
 
 def _models(connection: Connection, sources: dict[str, Source]) -> dict[str, ModelPreset]:
-    found = {}
-    for r in _rows(connection, tables.ModelRow):
-        fields = {
-            "id": r.id,
-            "name": r.name,
-            "family": r.family,
-            "parameters": r.parameters,
-            "active_parameters": r.active_parameters,
-            **r.architecture,
-        }
-        found[r.id] = ModelPreset(
-            id=r.id,
-            name=r.name,
-            family=r.family,
-            series=r.series,
-            hf_repo=r.hf_repo,
-            architecture=architecture_from_fields(fields),
-            parameters_published=r.parameters_published,
-            source=sources[r.source_id],
-            note=r.note,
-            basis=r.basis,
-            as_of=r.as_of,
-            check_note=r.check_note,
-            published_source=sources.get(r.published_source_id),
-            formula=r.formula,
-        )
-    return found
+    made = {
+        "source": lambda r: sources[r.source_id],
+        "published_source": lambda r: sources.get(r.published_source_id),
+        "architecture": _architecture,
+    }
+    make = subjects.MODELS.maker(ModelPreset, made)
+    return {r.id: make(r) for r in _rows(connection, tables.ModelRow)}
 
 
-def _benchmarks(connection: Connection, sources: dict[str, Source]) -> tuple[Benchmark, ...]:
-    rows = _rows(connection, tables.BenchmarkRow)
-    replaced = {r.supersedes for r in rows if r.supersedes}
-    return tuple(
-        Benchmark(
-            id=r.id,
-            gpu_id=intern(r.gpu_id),
-            gpu_count=r.gpu_count,
-            model_id=intern(r.model_id),
-            model_name=intern(r.model_as_written),
-            task=intern(r.task),
-            precision=intern(r.precision),
-            value=r.value,
-            unit=intern(r.unit),
-            phase=intern(r.phase),
-            batch_per_gpu=r.batch_per_gpu,
-            sequence_length=r.sequence_length,
-            image_size=r.image_size,
-            input_length=r.input_length,
-            output_length=r.output_length,
-            framework=intern(r.framework),
-            framework_version=intern(r.framework_version),
-            interconnect=intern(r.interconnect),
-            observed_on=intern(r.observed_on),
-            source=sources[r.source_id],
-            note=r.note,
-            flag=r.flag,
-            own=r.own,
-            model_parameters=r.model_parameters,
-        )
-        for r in rows
-        if r.id not in replaced
-    )
+def _architecture(r: Row[Any]) -> ModelArchitecture:
+    stated = ("id", "name", "family", "parameters", "active_parameters")
+    return architecture_from_fields({**{name: getattr(r, name) for name in stated}, **r.architecture})
 
 
-def _cards(connection: Connection, gpus: Iterable[Gpu], sources: dict[str, Source]) -> dict[str, CardPrices]:
-    prices = _groups(
-        (
-            PriceObservation(
-                id=r.id,
-                gpu_id=intern(r.gpu_id),
-                condition=intern(r.condition),
-                amount=r.amount,
-                currency=intern(r.currency),
-                observed_on=intern(r.observed_on),
-                source=sources[r.source_id],
-                per=intern(r.per),
-                tax=intern(r.tax),
-                region=intern(r.region),
-                channel=intern(r.channel),
-                channel_kind=intern(r.channel_kind),
-                n=r.n,
-                quality=intern(r.quality),
-                variant_assumed=r.variant_assumed,
-                held=r.held,
-                note=intern(r.note),
-                supersedes=r.supersedes,
-                name_as_written=intern(r.name_as_written),
-            )
-            for r in _streamed(connection, tables.PriceRow)
-        ),
-        lambda o: o.gpu_id,
-    )
-    quotes = _groups(
-        (
-            Quote(
-                id=r.id,
-                gpu_id=r.gpu_id,
-                supplier=r.supplier,
-                unit_price=r.unit_price,
-                quoted_on=r.quoted_on,
-                valid_until=r.valid_until,
-                currency=r.currency,
-                condition=r.condition,
-                per=r.per,
-                tax=r.tax,
-                tax_rate=r.tax_rate,
-                invoice=r.invoice,
-                quantity=r.quantity,
-                withdrawn=r.withdrawn,
-                held=r.held,
-                supersedes=r.supersedes,
-                note=r.note,
-            )
-            for r in _rows(connection, tables.QuoteRow)
-        ),
-        lambda q: q.gpu_id,
-    )
+def _records(connection: Connection, kind: DataKind, record: type[T], made: Made, **columns: str) -> list[T]:
+    """The rows of a kind by id; what a later row corrects is left out."""
+    rows = _rows(connection, kind.row)
+    replaced = {r.supersedes for r in rows if r.supersedes} if "supersedes" in kind.by_name else ()
+    make = kind.maker(record, made, **columns)
+    return [make(r) for r in rows if r.id not in replaced]
+
+
+def _cards(connection: Connection, gpus: Iterable[Gpu], of: Made) -> dict[str, CardPrices]:
+    observed = observations.PRICES.maker(PriceObservation, of)
+    quoted = observations.QUOTES.maker(Quote, {})
+    prices = _groups(map(observed, _streamed(connection, tables.PriceRow)), lambda o: o.gpu_id)
+    quotes = _groups(map(quoted, _rows(connection, tables.QuoteRow)), lambda q: q.gpu_id)
     return {gpu.id: CardPrices(gpu.id, prices.get(gpu.id, ()), quotes.get(gpu.id, ())) for gpu in gpus}
-
-
-def _exchange_rates(connection: Connection) -> list[ExchangeRate]:
-    return [
-        ExchangeRate(r.base, r.quote, r.rate, r.observed_on, r.kind, r.source_id, r.id)
-        for r in _rows(connection, tables.ExchangeRateRow)
-    ]
-
-
-def _rentals(connection: Connection, sources: dict[str, Source]) -> tuple[Rental, ...]:
-    rows = _rows(connection, tables.RentalRow)
-    replaced = {r.supersedes for r in rows if r.supersedes}
-    return tuple(
-        Rental(
-            id=r.id,
-            gpu_id=r.gpu_id,
-            provider=r.provider,
-            instance=r.instance,
-            gpu_count=r.gpu_count,
-            currency=r.currency,
-            per_hour=r.per_hour,
-            per_gpu_hour=r.per_gpu_hour,
-            billing=r.billing,
-            region=r.region,
-            observed_on=r.observed_on,
-            source=sources[r.source_id],
-            variant_assumed=r.variant_assumed,
-            held=r.held,
-            note=r.note,
-            name_as_written=r.name_as_written,
-        )
-        for r in rows
-        if r.id not in replaced
-    )
-
-
-def _framework_support(connection: Connection, sources: dict[str, Source]) -> tuple[FrameworkSupport, ...]:
-    rows = sorted(
-        _rows(connection, tables.FrameworkSupportRow), key=lambda r: (r.framework, _version_key(r.version))
-    )
-    return tuple(
-        FrameworkSupport(
-            framework=r.framework,
-            version=r.version,
-            python=r.python,
-            cuda=r.cuda,
-            cudnn=r.cudnn,
-            min_driver_linux=r.min_driver_linux,
-            min_driver_windows=r.min_driver_windows,
-            min_compute_capability=r.min_compute_capability,
-            support=r.support,
-            source=sources[r.source_id],
-            as_of=r.as_of,
-            note=r.note,
-        )
-        for r in rows
-    )
 
 
 def _version_key(version: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (-1, part) for part in version.split("."))
 
 
-def _memory_cases(connection: Connection, sources: dict[str, Source]) -> tuple[MemoryCase, ...]:
-    return tuple(
-        MemoryCase(
-            id=r.id,
-            kind=r.kind,
-            workload=r.workload,
-            measured=r.measured,
-            gpu_id=r.gpu_id,
-            gpu_count=r.gpu_count,
-            measure_kind=r.measure_kind,
-            outcome=r.outcome,
-            observed_on=r.observed_on,
-            source=sources[r.source_id],
-            note=r.note,
-            flag=r.flag,
-        )
-        for r in _rows(connection, tables.MemoryCaseRow)
-    )
-
-
-def _availability(
-    connection: Connection, sources: dict[str, Source]
-) -> dict[tuple[str, str], tuple[Availability, ...]]:
+def _availability(facts: Iterable[Availability]) -> dict[tuple[str, str], tuple[Availability, ...]]:
     groups: dict[tuple[str, str], list[Availability]] = {}
-    for r in _rows(connection, tables.AvailabilityRow):
-        source = sources[r.source_id]
-        fact = Availability(r.gpu_id, r.region, r.from_on, r.status, r.text, source, r.until_on, r.text_zh)
-        groups.setdefault((r.gpu_id, r.region), []).append(fact)
-    return {key: tuple(sorted(facts, key=lambda f: f.from_on, reverse=True)) for key, facts in groups.items()}
+    for fact in facts:
+        groups.setdefault((fact.gpu_id, fact.region), []).append(fact)
+    return {key: tuple(sorted(known, key=lambda f: f.from_on, reverse=True)) for key, known in groups.items()}
 
 
 def _gpu_names(gpus: Iterable[Gpu], aliases: Iterable[Alias]) -> NameIndex:

@@ -265,3 +265,5 @@ class Benchmark:
     own: bool = False
     model_parameters: float | None = None
     """Stated by rows whose model is none of the presets."""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Further columns of the row, which nothing here calculates with."""

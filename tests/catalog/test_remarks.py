@@ -16,7 +16,8 @@ from app.core.gpu_table import GpuTable
 from app.core.question import Filters
 from app.resources import resource_path
 from app.services.prepared import availability
-from app.web.card_facts import COOLING, FACT, FORM, NOT_A_CARD
+from app.texts.words import FORM_FACTOR as FORM
+from app.web.card_facts import COOLING, FACT, NOT_A_CARD
 from app.web.wording import AVAILABILITY, AVAILABILITY_SHORT
 from tests.catalog.samples import SOURCE
 

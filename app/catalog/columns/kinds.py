@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from operator import itemgetter
+from sys import intern
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sqlmodel import SQLModel
 
@@ -30,11 +32,13 @@ Reader = Literal[
     "word",
     "json",
 ]
+T = TypeVar("T")
 Row = dict[str, Any]
 Complaint = tuple[str, str, dict[str, Any]]
 """Column, code, parameters."""
 _KINDS: Mapping[Any, CellKind] = {str: "text", float: "number", int: "integer", bool: "boolean"}
 _REFERENCES: Mapping[str, Reader] = {"gpus": "gpu", "models": "model"}
+_UNIQUE = frozenset({"id", "supersedes"})
 _FILLED_IN = frozenset({"normalised"})
 """Fields of a table that the program writes itself."""
 
@@ -185,6 +189,42 @@ class DataKind:
     def header_of(self, name: str) -> str:
         """Column name in the seed file of a field."""
         return self.by_name[name].file_header if name in self.by_name else name
+
+    def maker(
+        self, record: type[T], made: Mapping[str, Callable[[Any], Any]], **columns: str
+    ) -> Callable[[Any], T]:
+        """How a stored row, all columns of the table in their order, becomes a record.
+
+        Parameters
+        ----------
+        record: a dataclass whose fields are named as the columns; a field `more` gets those listed columns
+            that no other field has, by name and value.
+        made: fields that are no column of the row, and what they are of it.
+        columns: columns of fields that have another name.
+        """
+        stored = SQLModel.metadata.tables[str(self.row.__tablename__)].columns.keys()
+        names = [f.name for f in fields(record) if f.init and f.name not in made and f.name != "more"]  # type: ignore[arg-type]
+        sources = [columns.get(name, name) for name in names]
+        take = itemgetter(*map(stored.index, sources))
+        more = [c.name for c in self.columns if c.stored and c.listed and c.name not in (*sources, *made)]
+        others = [(name, stored.index(name)) for name in more]
+        has_more = any(f.name == "more" for f in fields(record))  # type: ignore[arg-type]
+        shared = [name not in _UNIQUE for name in names]
+
+        def make(row: Any) -> T:
+            values = take(row)
+            given = {
+                # Texts come back thousands of times; one object each is enough.
+                name: intern(value) if often and value.__class__ is str else value
+                for name, value, often in zip(names, values, shared, strict=True)
+            }
+            for name, of in made.items():
+                given[name] = of(row)
+            if has_more and others:
+                given["more"] = tuple((name, row[at]) for name, at in others)
+            return record(**given)
+
+        return make
 
 
 def header_key(text: str) -> str:

@@ -194,6 +194,7 @@ MODELS = DataKind(
             reader="count",
             asked=True,
             example="8030261248",
+            listed=False,
         ),
         C(
             "active_parameters",
@@ -201,6 +202,7 @@ MODELS = DataKind(
             "what a token uses, embedding included",
             low=POSITIVE,
             reader="count",
+            listed=False,
         ),
         C("parameters_published", "公布参数量", "for display", reader="count", template=False),
         *(C(name, name, "a dimension, as the API names it", reader="integer") for name in DIMENSIONS),
