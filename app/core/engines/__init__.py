@@ -38,15 +38,17 @@ def register(engine: Engine) -> None:
     ------
     ValueError where another engine has its name, or serves the same need.
     """
-    _add_framework(engine.framework)
-    for taken, wanted in (
+    wanted = (
         (_CHOSEN, engine.chosen_for),
         (_STAND_INS, (*engine.rows.stands_in_for, *engine.rows.stands_in_for_unknown)),
-    ):
-        for need in wanted:
+    )
+    for taken, needs in wanted:
+        for need in needs:
             if need in taken:
                 raise ValueError(f"{need}: both {taken[need].name} and {engine.name}")
-            taken[need] = engine
+    _add_framework(engine.framework)
+    for taken, needs in wanted:
+        taken.update(dict.fromkeys(needs, engine))
     _ENGINES[engine.name] = engine
 
 
