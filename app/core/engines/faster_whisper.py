@@ -72,6 +72,7 @@ ENGINE = Engine(
         ),
         spread={"activations": (0.22, 0.3), "engine": (0.5, 1.3)},
         graph=None,
+        # large-v2: 4,755 MB fp16, 3,091 MB int8 (README, read 2026-11-30).
         speech_weights=1.0,
         speech_gib=0.12,
     ),

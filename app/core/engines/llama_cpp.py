@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     filter_place=5,
     hardware=Hardware(
         nvidia_from=5.0,
+        # Back ends for CUDA, HIP, SYCL, CANN and Vulkan.
         classes=("cdna", "gcn", "rdna", "intel", "ascend", "other"),
         windows=True,
         any_radeon_driver=True,
@@ -56,6 +57,7 @@ ENGINE = Engine(
         kv=KvLayout(
             page_tokens=256,
             window_slack="micro_batch",
+            # Before May 2025, and ik_llama.cpp.
             windows_in_full="old",
             windows_since=(),
             unequal_windows_since=(),
@@ -76,6 +78,7 @@ ENGINE = Engine(
         speech_gib=0.6,
     ),
     speed=EngineSpeed(
+        # Since 2025 it replays graphs of launches.
         layer_s=ByAge(new=40e-6, usual=90e-6, old=90e-6),
         step_s=0.0005,
         sequence_s=0.0,
@@ -83,6 +86,7 @@ ENGINE = Engine(
         eager=False,
         ggml=True,
         prefill=1.0,
+        # No fused kernel before 2025.
         attention_cost=7.0,
         serving_share=0.85,
         saturated_sequences=512.0,

@@ -26,6 +26,8 @@ FRAMEWORK = Framework(
         classes=("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"),
         windows=True,
         any_radeon_driver=False,
+        # ROCm 7.1 on Radeon: under Windows PyTorch alone, wheels for RDNA 3 and 4.
+        # rocm.docs.amd.com/projects/radeon-ryzen, read 2026-11-30.
         radeon_wheels=True,
         runs_on="pytorch",
         release_name="torch",
@@ -48,6 +50,7 @@ ENGINE = Engine(
     default_attention="flash",
     packs_sequences=True,
     memory=EngineMemory(
+        # V100 with PyTorch 1.x: 1.31 GiB; CUDA 12 loads kernels lazily: 0.4-0.6.
         context_gib=ByAge(new=0.45, usual=0.55, old=1.1),
         working_set=WholePromptWorkingSet(workspace_gib=0.06),
         collectives=False,
@@ -72,6 +75,7 @@ ENGINE = Engine(
         ),
         spread={"activations": (0.22, 0.3), "engine": (0.5, 1.3)},
         graph=None,
+        # openai/whisper loads fp32 and casts: 11.1 GiB for 1.55 B.
         speech_weights=3.3,
         speech_gib=1.0,
     ),

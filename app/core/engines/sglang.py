@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     title="SGLang",
     filter_place=3,
     hardware=Hardware(
+        # Installation page, read 2026-11-30.
         nvidia_from=7.5,
         classes=("cdna", "ascend", "intel"),
         windows=False,

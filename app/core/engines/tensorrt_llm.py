@@ -22,8 +22,10 @@ FRAMEWORK = Framework(
     title="TensorRT-LLM",
     filter_place=4,
     hardware=Hardware(
+        # Installation page, read 2026-11-30.
         nvidia_from=8.0,
         classes=(),
+        # A beta for one card under Windows ended with 0.17. nvidia.github.io/TensorRT-LLM, read 2026-11-30.
         windows=False,
         any_radeon_driver=False,
         radeon_wheels=False,
@@ -56,6 +58,7 @@ ENGINE = Engine(
         kv=KvLayout(
             page_tokens=16,
             window_slack="scheduled",
+            # In its default.
             windows_in_full="always",
             windows_since=(),
             unequal_windows_since=(),
@@ -84,6 +87,7 @@ ENGINE = Engine(
         ggml=False,
         prefill=1.0,
         attention_cost=1.0,
+        # Tuned runs of fixed lengths.
         serving_share=1.20,
         saturated_sequences=2048.0,
         speech_layer_s=1.4e-3,

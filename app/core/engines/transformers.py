@@ -62,6 +62,7 @@ ENGINE = Engine(
             pads_window_groups=False,
             old_latent_apart=False,
             latent_in_full=True,
+            # Concatenation of the cache keeps the old and the new tensor for a moment, fragments stay behind.
             old_factor=2.1,
         ),
         weights=WeightQuirks(

@@ -22,8 +22,10 @@ FRAMEWORK = Framework(
     title="vLLM",
     filter_place=2,
     hardware=Hardware(
+        # Installation page, read 2026-11-30.
         nvidia_from=7.0,
         classes=("cdna", "rdna", "intel", "gaudi", "ascend"),
+        # "Does not support Windows natively"; WSL is named. docs.vllm.ai, read 2026-11-30.
         windows=False,
         any_radeon_driver=False,
         radeon_wheels=False,
@@ -40,6 +42,8 @@ ENGINE = Engine(
     chosen_for=("decoder",),
     trains=False,
     families=("decoder", "encoder", "encoder-decoder", "speech", "diffusion"),
+    # "Supported Hardware": AWQ, INT8 and the Marlin kernels of GPTQ, AWQ, FP8 and FP4 from Turing (7.5) on;
+    # Volta has GPTQ, bitsandbytes and GGUF. docs.vllm.ai/quantization, read 2026-11-30.
     kernels={"plain": 0.0, "gptq": 0.0, "bitsandbytes": 0.0, "gguf": 0.0, "packed": 7.5},
     reserved_share=0.9,
     narrow_kv="fp8",
@@ -58,6 +62,7 @@ ENGINE = Engine(
             window_slack="scheduled",
             windows_in_full="old",
             windows_since=(0, 10),
+            # Gemma 4, whose windowed layers differ in their heads.
             unequal_windows_since=(0, 21),
             pads_window_groups=True,
             old_latent_apart=False,
@@ -76,6 +81,8 @@ ENGINE = Engine(
         speech_gib=0.6,
     ),
     speed=EngineSpeed(
+        # Old: before graphs of launches (0.2.7, January 2024) every kernel was launched from Python. Llama 2
+        # 70B over two and four A100 PCIe: 15 and 18 tokens/s (github.com/sh1ng/llm-perf-bench, 2026-11-30).
         layer_s=ByAge(new=30e-6, usual=30e-6, old=300e-6),
         step_s=0.0005,
         sequence_s=30e-6,
@@ -84,6 +91,7 @@ ENGINE = Engine(
         ggml=False,
         prefill=1.0,
         attention_cost=1.0,
+        # Out of the box under chat traffic, over tuned runs of fixed lengths: ragged lengths, preemption.
         serving_share=0.85,
         saturated_sequences=512.0,
         speech_layer_s=1.4e-3,
