@@ -12,11 +12,12 @@ import numpy as np
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed
-from app.core.decide.advice import growth, remedies
 from app.core.decide.fit import fit as core_fit
 from app.core.decide.grid import best_plans, build_grid
+from app.core.decide.guidance import growth
 from app.core.decide.options import Shortlist, latency_unreachable
 from app.core.decide.reasons import mismatches, precision_on
+from app.core.decide.remedies import remedies
 from app.core.decide.shortlist import rank
 from app.core.decide.support import engine_runs
 from app.core.estimates import Message

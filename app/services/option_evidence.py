@@ -11,8 +11,8 @@ from app.catalog.dates import effective_date
 from app.catalog.presets import Rental
 from app.catalog.rates import HOME
 from app.catalog.snapshot import Snapshot
-from app.core.decide.advice import availability_note, tensorflow_snippet, used_card_checks
 from app.core.decide.cost import break_even_month
+from app.core.decide.guidance import availability_note, tensorflow_snippet, used_card_checks
 from app.core.decide.options import Cost, Fit, Option, Rent
 from app.core.estimates import Measurement, Message
 from app.core.gpu import Benchmark

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from app.core.decide.advice import (
+from app.core.decide.guidance import (
     availability_note,
     growth,
     power_supply,
-    remedies,
     tensorflow_snippet,
     used_card_checks,
     utilisation_warning,
     vram_tier,
 )
+from app.core.decide.remedies import remedies
 from app.core.gpu import Gpu
 from app.core.memory import estimate
 from app.core.workload import Workload

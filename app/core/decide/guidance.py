@@ -1,12 +1,29 @@
-"""Advice beside the list: memory tier, the four questions, redundancy, low utilisation."""
+"""Advice beside the list and around a purchase: memory tier, four questions, spare nodes, used cards."""
 
 from __future__ import annotations
 
-from app.core.decide.advice import fewest_changes, utilisation_warning, vram_tier
-from app.core.estimates import Message
-from app.core.question import Economics, SeedQuestions
-from app.core.workload import Workload
+import math
+from dataclasses import replace
+from datetime import date
 
+from app.core.decide.fit import judge, usable_gib
+from app.core.decide.remedies import fewest_changes
+from app.core.estimates import Message
+from app.core.gpu import Gpu
+from app.core.memory import estimate
+from app.core.model.architecture import architecture_from_fields
+from app.core.question import Economics, SeedQuestions
+from app.core.workload import Parallelism, Workload
+
+_TIERS: tuple[tuple[float, str], ...] = (
+    (7.6, "8"),
+    (15.6, "12-16"),
+    (23.6, "24"),
+    (47.5, "48"),
+    (79.2, "80"),
+    (141.0, "96-141"),
+)
+_MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0e9, 405.0e9)
 LARGE_MODEL_PARAMETERS = 10e9
 LONG_RUN_HOURS = 24.0
 YES_FOR_DATA_CENTRE = 3
@@ -74,3 +91,143 @@ def guidance(
     if warning is not None:
         messages.append(warning)
     return tuple(messages)
+
+
+def vram_tier(expected_gib: float) -> Message:
+    """The class of card by memory that holds this need, generated from the estimate.
+
+    Returns
+    -------
+    `vram_tier` with `tier` in GB (8, 12-16, 24, 48, 80, 96-141), or `vram_tier_several` with the number of
+    80 GB cards.
+    """
+    for bound, tier in _TIERS:
+        if expected_gib <= bound:
+            return Message("vram_tier", {"tier": tier, "gib": expected_gib})
+    return Message("vram_tier_several", {"cards": math.ceil(expected_gib / 79.2), "gib": expected_gib})
+
+
+def growth(work: Workload, gpu: Gpu, plan: Parallelism | None = None) -> tuple[float | None, float | None]:
+    """Largest usual model size that fits this card under the same settings, and the next that does not.
+
+    Parameters
+    ----------
+    work: a question about a decoder.
+    gpu: the card.
+    plan: degrees of parallelism; the question's own, else one card.
+
+    Returns
+    -------
+    Parameters of the largest size that fits (None: none does) and of the next one (None: all do).
+    """
+    best: float | None = None
+    for size in _MODEL_SIZES:
+        model = architecture_from_fields({"family": "decoder", "parameters": size})
+        changed = replace(work, model=model, weights_gib=None, trainable_parameters=None, resolved=False)
+        if judge(estimate(changed, plan), usable_gib(gpu), work.used_gib)[0] == "does_not_fit":
+            return best, size
+        best = size
+    return best, None
+
+
+def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool = False) -> Message:
+    """Power supply for a workstation.
+
+    Parameters
+    ----------
+    cards: number of cards.
+    tdp_w: board power of one, W.
+    cpu_w: processor, W.
+    open_air: cards that blow into the case.
+
+    Returns
+    -------
+    `power_supply` with `minimum_w` (what vendors ask for), `advised_w`, and `heat` true where two or more
+    open-air cards share a case.
+
+    Notes
+    -----
+    advised = ceil50((1.1 sum of TDP + CPU + 100) / 0.8): 350 + 125 W -> 800 W, 2 x 350 + 200 W -> 1,350 W.
+    """
+    load = cards * tdp_w
+    exact = (load * 1.1 + cpu_w + 100.0) / 0.8
+    advised = math.ceil(exact / 50.0) * 50
+    minimum = math.ceil((load + cpu_w + 100.0) * 1.2 / 50.0) * 50
+    if cards == 1:
+        minimum = math.floor(exact / 50.0) * 50
+    return Message(
+        "power_supply",
+        {
+            "cards": cards,
+            "minimum_w": min(minimum, advised),
+            "advised_w": advised,
+            "heat": open_air and cards >= 2,
+        },
+    )
+
+
+def used_card_checks(launch_date: str, today: date, oldest_years: float = 2.0) -> tuple[Message, ...]:
+    """Checklist for a second-hand card; the age is reckoned from its launch.
+
+    Parameters
+    ----------
+    launch_date: ISO date, or year and month.
+    today: the day of the question.
+    oldest_years: age that a buyer accepts.
+
+    Returns
+    -------
+    `used_age` with `years` and `passes`, then what to check by hand.
+    """
+    checks = ["used_private_use", "used_box_and_invoice", "used_mining", "used_warranty", "used_stress_test"]
+    messages = [Message(code) for code in checks]
+    pieces = launch_date.split("-")
+    if not pieces[0].isdigit():
+        return (Message("used_age_unknown"), *messages)
+    month = int(pieces[1]) if len(pieces) > 1 and pieces[1].isdigit() else 7
+    years = today.year - int(pieces[0]) + (today.month - month) / 12.0
+    params = {"years": round(years, 1), "passes": years <= oldest_years, "limit": oldest_years}
+    return (Message("used_age", params), *messages)
+
+
+def availability_note(sla_percent: float) -> Message | None:
+    """A strict service level comes from redundancy, not from a class of card."""
+    if sla_percent < 99.9:
+        return None
+    return Message(
+        "sla_needs_redundancy", {"sla_percent": sla_percent, "nodes": 2 if sla_percent < 99.999 else 3}
+    )
+
+
+def utilisation_warning(utilisation: float, threshold: float = 0.30) -> Message | None:
+    """Below this share of busy hours renting is to be compared."""
+    if utilisation >= threshold:
+        return None
+    return Message("low_utilisation", {"utilisation": utilisation, "threshold": threshold})
+
+
+def tensorflow_snippet(mixed: bool, cards: int) -> str:
+    """Set-up of TensorFlow that the estimates assume: memory growth, mixed precision, mirrored cards.
+
+    Notes
+    -----
+    Under mixed_float16 the last activation must be float32 by its own dtype; memory growth changes when
+    memory is taken, never how much is needed at the peak.
+    """
+    lines = ["import tensorflow as tf", "", "for gpu in tf.config.list_physical_devices('GPU'):"]
+    lines.append("    tf.config.experimental.set_memory_growth(gpu, True)")
+    if mixed:
+        lines += ["", "tf.keras.mixed_precision.set_global_policy('mixed_float16')"]
+    indent = ""
+    if cards > 1:
+        lines += ["", "strategy = tf.distribute.MirroredStrategy()", "with strategy.scope():"]
+        indent = "    "
+    lines += [
+        "",
+        f"{indent}model = tf.keras.Sequential([",
+        f"{indent}    backbone,",
+        f"{indent}    tf.keras.layers.Dense(classes),",
+        f"{indent}    tf.keras.layers.Activation('softmax', dtype='float32'),",
+        f"{indent}])",
+    ]
+    return "\n".join(lines) + "\n"

@@ -45,7 +45,7 @@ from app.core.decide.reasons import (
     reasons,
     simple_remedy,
 )
-from app.core.decide.remedy_grid import memory_remedies
+from app.core.decide.remedies import memory_remedies
 from app.core.decide.robustness import RIVALS, robustness
 from app.core.decide.support import FrameworkRelease
 from app.core.estimates import Assumption, Message

@@ -1,41 +1,32 @@
-"""What to change when it does not fit, and small checks around a purchase."""
+"""What to change when it does not fit: all changes for one card, one remedy for each rejected card."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import date
 from itertools import combinations
 from typing import Any
 
 from app.core.decide.fit import fit, judge, max_batch_size, usable_gib
-from app.core.decide.options import Remedy
+from app.core.decide.grid import Grid
+from app.core.decide.options import Fit, Remedy
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.formats import QLORA, USUAL, advised_for, format_of, kv_names
 from app.core.gpu import Gpu
+from app.core.gpu_table import Floats
 from app.core.memory import estimate
-from app.core.model.architecture import architecture_from_fields
 from app.core.speed import estimate as speed_estimate
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import TOKEN_FAMILIES, Parallelism, Workload, resolve
 
 CHECKPOINTING_SPEED = 0.75
 """A second forward pass: 6 P D becomes 8 P D."""
-_TIERS: tuple[tuple[float, str], ...] = (
-    (7.6, "8"),
-    (15.6, "12-16"),
-    (23.6, "24"),
-    (47.5, "48"),
-    (79.2, "80"),
-    (141.0, "96-141"),
-)
 _SAME_METHOD = frozenset(
     ("flash_attention", "chunked_logits", "mixed_precision", "gradient_checkpointing", "optimizer_8bit")
 )
 """Changes after which the same thing is trained or served."""
 _NARROW_KV = frozenset(f"kv_{name}" for name in kv_names())
-_MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0e9, 405.0e9)
 
 Change = tuple[str, Mapping[str, Any], Workload, Parallelism, float | None]
 
@@ -329,141 +320,83 @@ def fewest_changes(work: Workload, usable: float) -> tuple[tuple[str, ...], floa
     return None
 
 
-def vram_tier(expected_gib: float) -> Message:
-    """The class of card by memory that holds this need, generated from the estimate.
-
-    Returns
-    -------
-    `vram_tier` with `tier` in GB (8, 12-16, 24, 48, 80, 96-141), or `vram_tier_several` with the number of
-    80 GB cards.
-    """
-    for bound, tier in _TIERS:
-        if expected_gib <= bound:
-            return Message("vram_tier", {"tier": tier, "gib": expected_gib})
-    return Message("vram_tier_several", {"cards": math.ceil(expected_gib / 79.2), "gib": expected_gib})
-
-
-def growth(work: Workload, gpu: Gpu, plan: Parallelism | None = None) -> tuple[float | None, float | None]:
-    """Largest usual model size that fits this card under the same settings, and the next that does not.
+def memory_remedies(
+    work: Workload, grid: Grid, plans: Mapping[int, int], usable_gib: Floats
+) -> dict[int, Remedy]:
+    """One remedy per card: a single change where one is enough, else several together.
 
     Parameters
     ----------
-    work: a question about a decoder.
-    gpu: the card.
-    plan: degrees of parallelism; the question's own, else one card.
+    work: resolved. grid: its plans. plans: nearest plan of each rejected card, by row. usable_gib: of
+    the cards.
 
     Returns
     -------
-    Parameters of the largest size that fits (None: none does) and of the next one (None: all do).
+    Remedies by row, each with its own estimate. `remedies` lists all of them for one card.
     """
-    best: float | None = None
-    for size in _MODEL_SIZES:
-        model = architecture_from_fields({"family": "decoder", "parameters": size})
-        changed = replace(work, model=model, weights_gib=None, trainable_parameters=None, resolved=False)
-        if judge(estimate(changed, plan), usable_gib(gpu), work.used_gib)[0] == "does_not_fit":
-            return best, size
-        best = size
-    return best, None
+    found: dict[int, Remedy] = {}
+    for plan in sorted(set(plans.values())):
+        # Cards of one size share the remedy, and with it what is written of it.
+        waiting: dict[float, list[int]] = {}
+        for row, own in plans.items():
+            if own == plan:
+                waiting.setdefault(float(usable_gib[row]), []).append(row)
+        for code, fields, parts in _grid_steps(work):
+            if not waiting:
+                break
+            memory = estimate(replace(work, **fields), grid.plans[plan])
+            judged = {usable: judge(memory, usable, work.used_gib) for usable in waiting}
+            change = {f"workload.{name}": value for name, value in fields.items()}
+            params = {"cards": grid.plans[plan].cards, **fields}
+            if parts:
+                params["changes"] = parts
+            message = Message(f"remedy_{code}", params)
+            for usable, (verdict, margin) in judged.items():
+                if verdict != "does_not_fit":
+                    remedy = Remedy(code, message, change, memory, Fit(verdict, usable, margin))
+                    found |= dict.fromkeys(waiting.pop(usable), remedy)
+    return found
 
 
-def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool = False) -> Message:
-    """Power supply for a workstation.
-
-    Parameters
-    ----------
-    cards: number of cards.
-    tdp_w: board power of one, W.
-    cpu_w: processor, W.
-    open_air: cards that blow into the case.
-
-    Returns
-    -------
-    `power_supply` with `minimum_w` (what vendors ask for), `advised_w`, and `heat` true where two or more
-    open-air cards share a case.
-
-    Notes
-    -----
-    advised = ceil50((1.1 sum of TDP + CPU + 100) / 0.8): 350 + 125 W -> 800 W, 2 x 350 + 200 W -> 1,350 W.
-    """
-    load = cards * tdp_w
-    exact = (load * 1.1 + cpu_w + 100.0) / 0.8
-    advised = math.ceil(exact / 50.0) * 50
-    minimum = math.ceil((load + cpu_w + 100.0) * 1.2 / 50.0) * 50
-    if cards == 1:
-        minimum = math.floor(exact / 50.0) * 50
-    return Message(
-        "power_supply",
-        {
-            "cards": cards,
-            "minimum_w": min(minimum, advised),
-            "advised_w": advised,
-            "heat": open_air and cards >= 2,
-        },
-    )
+def _grid_steps(work: Workload) -> Iterator[tuple[str, dict[str, Any], list[Message]]]:
+    """Every single change, then the cheapest two together, three, and so on: each with what it is made of."""
+    singles = list(_grid_changes(work))
+    for code, fields in singles:
+        yield code, fields, []
+    together: dict[str, Any] = {}
+    parts: dict[str, Message] = {}
+    for code, fields in singles:
+        # A later change takes the place of an earlier one of its kind: AWQ of FP8, QLoRA of LoRA.
+        kind = "lora" if code == "qlora" else code
+        if kind == "lora":
+            parts.pop("optimizer_8bit", None)
+            together.pop("optimizer", None)
+        parts.pop(kind, None)
+        together |= fields
+        parts[kind] = Message(f"remedy_{code}", fields)
+        if len(parts) > 1:
+            yield "combined", dict(together), list(parts.values())
 
 
-def used_card_checks(launch_date: str, today: date, oldest_years: float = 2.0) -> tuple[Message, ...]:
-    """Checklist for a second-hand card; the age is reckoned from its launch.
-
-    Parameters
-    ----------
-    launch_date: ISO date, or year and month.
-    today: the day of the question.
-    oldest_years: age that a buyer accepts.
-
-    Returns
-    -------
-    `used_age` with `years` and `passes`, then what to check by hand.
-    """
-    checks = ["used_private_use", "used_box_and_invoice", "used_mining", "used_warranty", "used_stress_test"]
-    messages = [Message(code) for code in checks]
-    pieces = launch_date.split("-")
-    if not pieces[0].isdigit():
-        return (Message("used_age_unknown"), *messages)
-    month = int(pieces[1]) if len(pieces) > 1 and pieces[1].isdigit() else 7
-    years = today.year - int(pieces[0]) + (today.month - month) / 12.0
-    params = {"years": round(years, 1), "passes": years <= oldest_years, "limit": oldest_years}
-    return (Message("used_age", params), *messages)
-
-
-def availability_note(sla_percent: float) -> Message | None:
-    """A strict service level comes from redundancy, not from a class of card."""
-    if sla_percent < 99.9:
-        return None
-    return Message(
-        "sla_needs_redundancy", {"sla_percent": sla_percent, "nodes": 2 if sla_percent < 99.999 else 3}
-    )
-
-
-def utilisation_warning(utilisation: float, threshold: float = 0.30) -> Message | None:
-    """Below this share of busy hours renting is to be compared."""
-    if utilisation >= threshold:
-        return None
-    return Message("low_utilisation", {"utilisation": utilisation, "threshold": threshold})
-
-
-def tensorflow_snippet(mixed: bool, cards: int) -> str:
-    """Set-up of TensorFlow that the estimates assume: memory growth, mixed precision, mirrored cards.
-
-    Notes
-    -----
-    Under mixed_float16 the last activation must be float32 by its own dtype; memory growth changes when
-    memory is taken, never how much is needed at the peak.
-    """
-    lines = ["import tensorflow as tf", "", "for gpu in tf.config.list_physical_devices('GPU'):"]
-    lines.append("    tf.config.experimental.set_memory_growth(gpu, True)")
-    if mixed:
-        lines += ["", "tf.keras.mixed_precision.set_global_policy('mixed_float16')"]
-    indent = ""
-    if cards > 1:
-        lines += ["", "strategy = tf.distribute.MirroredStrategy()", "with strategy.scope():"]
-        indent = "    "
-    lines += [
-        "",
-        f"{indent}model = tf.keras.Sequential([",
-        f"{indent}    backbone,",
-        f"{indent}    tf.keras.layers.Dense(classes),",
-        f"{indent}    tf.keras.layers.Activation('softmax', dtype='float32'),",
-        f"{indent}])",
-    ]
-    return "\n".join(lines) + "\n"
+def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Single changes of the workload, cheapest first: free ones, then time, then the method."""
+    if work.attention == "eager" and work.model.family in TOKEN_FAMILIES:
+        yield "flash_attention", {"attention": "flash"}
+    if not work.trains:
+        if work.model.family == "decoder" and not format_of(work.kv_precision).quantized:
+            narrow = work.engine_record.narrow_kv or "fp8"
+            yield f"kv_{narrow}", {"kv_precision": narrow}
+        if not work.weights_gib and work.model.family != "vision" and not work.format.quantized:
+            for narrower in advised_for("decoder"):
+                yield "quantized_weights", {"precision": narrower.name}
+        return
+    if work.model.family == "decoder" and work.logits == "full":
+        yield "chunked_logits", {"logits": "chunked"}
+    if work.gradient_checkpointing is not True:
+        yield "gradient_checkpointing", {"gradient_checkpointing": True}
+    if work.task == "training" and work.optimizer == "adamw":
+        yield "optimizer_8bit", {"optimizer": "adamw-8bit"}
+    if work.task == "training" and work.model.family in TOKEN_FAMILIES:
+        yield "lora", {"task": "lora"}
+    if work.task != "qlora" and work.model.family in TOKEN_FAMILIES:
+        yield "qlora", {"task": "qlora", "precision": QLORA}
