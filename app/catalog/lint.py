@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -315,44 +315,6 @@ def lint_cards(cards: Iterable[LintCard]) -> list[Finding]:
     """All rules that look at one card at a time."""
     rules = (dense_ratio, fp8_ratio, fp32_rate, bandwidth, memory_size)
     return [finding for card in cards for rule in rules for finding in rule(card)]
-
-
-def lint_seed(seed: Mapping[str, Sequence[Mapping[str, Any]]]) -> LintReport:
-    """Every rule over the rows of `seed_read.read_seed`, with lint_exceptions.csv taken into account."""
-    figures: dict[str, dict[str, float]] = {}
-    for row in seed["gpu_figures.csv"]:
-        if row["chosen"]:
-            figures.setdefault(row["gpu_id"], {})[row["figure"]] = row["value"]
-    cards = [
-        LintCard(
-            row["id"],
-            row["architecture"],
-            row["half_rate_fp32_accumulate"],
-            row["gpus_per_board"],
-            figures.get(row["id"], {}),
-            row["memory_type"],
-        )
-        for row in seed["gpus.csv"]
-    ]
-    fields = LintPrice.__dataclass_fields__
-    prices = [LintPrice(**{name: row[name] for name in fields}) for row in seed["prices.csv"]]
-    found = [*lint_cards(cards), *price_history(prices), *currency(prices)]
-    sources = {row["id"]: row for row in seed["sources.csv"]}
-    dates = {
-        "gpus.csv": "",
-        "models.jsonl": "as_of",
-        "gpu_figures.csv": "as_of",
-        "gpu_facts.csv": "as_of",
-        "prices.csv": "observed_on",
-        "rentals.csv": "observed_on",
-        "rates.csv": "observed_on",
-        "benchmarks.csv": "observed_on",
-        "framework_support.jsonl": "as_of",
-        "availability.csv": "from_on",
-    }
-    for file, date_field in dates.items():
-        found.extend(provenance(file, seed[file], sources, date_field))
-    return explain(found, seed["lint_exceptions.csv"])
 
 
 def explain(found: Iterable[Finding], exceptions: Iterable[Mapping[str, Any]]) -> LintReport:

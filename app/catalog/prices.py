@@ -100,9 +100,7 @@ class CardPrices:
         self._replaced_from = {o.supersedes: o.day for o in self.observations if o.supersedes}
         self._replaced_quotes = {q.supersedes for q in self.quotes if q.supersedes}
 
-    def choose(
-        self, as_of: date, rules: PriceRules, condition: str, rates: Rates, override: float | None = None
-    ) -> PriceChoice | None:
+    def choose(self, as_of: date, rules: PriceRules, condition: str, rates: Rates) -> PriceChoice | None:
         """The price of one card in a condition, or None when there is none that may count.
 
         Parameters
@@ -111,18 +109,15 @@ class CardPrices:
         rules: greatest age [days], tax basis, region.
         condition: new, used, refurbished or modded.
         rates: exchange rates.
-        override: yuan per card given in the request.
 
         Notes
         -----
-        In this order: override; valid quote; newest day inside the age limit, in the currency of the asked
+        In this order: valid quote; newest day inside the age limit, in the currency of the asked
         region (that region first); an older one, marked stale; another currency at the dated rate, marked
         converted; the launch price of a new card, marked. Within the day by CHANNEL_ORDER, several of one
         channel by their median. Quotes are put on the asked tax basis by their own rate, with tax where none
         is asked: net is never set against gross.
         """
-        if override is not None:
-            return self._override(as_of, condition, override)
         return (
             self._quoted(as_of, rules, condition, PER_CARD, rates)
             or self._observed(as_of, rules, condition, PER_CARD, rates)
@@ -165,30 +160,6 @@ class CardPrices:
             if reason:
                 found.append((o, reason))
         return found
-
-    def _override(self, as_of: date, condition: str, amount: float) -> PriceChoice:
-        return PriceChoice(
-            gpu_id=self.gpu_id,
-            condition=condition,
-            amount=amount,
-            currency=HOME,
-            amount_cny=amount,
-            per=PER_CARD,
-            tax="unknown",
-            region="",
-            channel="",
-            channel_kind="override",
-            observed_on=as_of.isoformat(),
-            age_days=0,
-            ageing=False,
-            stale=False,
-            converted=False,
-            n=1,
-            low_cny=amount,
-            high_cny=amount,
-            source=OVERRIDE_SOURCE,
-            kind="override",
-        )
 
     def _quoted(
         self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
@@ -338,18 +309,30 @@ class CardPrices:
         )
 
 
-def choose_price(
-    observations: Sequence[PriceObservation],
-    quotes: Sequence[Quote],
-    rates: Rates,
-    as_of: date,
-    rules: PriceRules,
-    condition: str,
-    override: float | None = None,
-) -> PriceChoice | None:
-    """The price of one card from plain lists, all of them of that card: see `CardPrices.choose`."""
-    gpu_id = next((o.gpu_id for o in observations), "") or next((q.gpu_id for q in quotes), "")
-    return CardPrices(gpu_id, observations, quotes).choose(as_of, rules, condition, rates, override)
+def own_price(gpu_id: str, condition: str, amount_cny: float, as_of: date) -> PriceChoice:
+    """The asker's own price of one card [CNY]: it counts before every observed one."""
+    return PriceChoice(
+        gpu_id=gpu_id,
+        condition=condition,
+        amount=amount_cny,
+        currency=HOME,
+        amount_cny=amount_cny,
+        per=PER_CARD,
+        tax="unknown",
+        region="",
+        channel="",
+        channel_kind="override",
+        observed_on=as_of.isoformat(),
+        age_days=0,
+        ageing=False,
+        stale=False,
+        converted=False,
+        n=1,
+        low_cny=amount_cny,
+        high_cny=amount_cny,
+        source=OVERRIDE_SOURCE,
+        kind="override",
+    )
 
 
 def _median_without(ordered: Sequence[float], amount: float) -> float:

@@ -20,7 +20,7 @@ from app.catalog.presets import (
     NameIndex,
     Rental,
 )
-from app.catalog.prices import CardPrices
+from app.catalog.prices import CardPrices, own_price
 from app.catalog.rates import Rates
 from app.core.gpu import Benchmark, Figure, Gpu, PriceChoice, Source
 from app.core.question import CONDITIONS, DEFAULT_CONDITIONS, PriceRules
@@ -163,10 +163,7 @@ class Snapshot:
         own = "new" if "new" in wanted else wanted[0]
         merged = {key: choice for key, choice in base.items() if key[0] not in overrides}
         for gpu_id, amount in overrides.items():
-            card = self.cards.get(gpu_id) or CardPrices(gpu_id)
-            choice = card.choose(as_of, rules or PriceRules(), own, self.rates, amount)
-            if choice is not None:
-                merged[gpu_id, own] = choice
+            merged[gpu_id, own] = own_price(gpu_id, own, amount, as_of)
         return merged
 
     def server_choices(

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine
 
-from app.catalog.lint import LintCard, LintPrice, lint_cards, lint_seed, price_history, provenance
-from app.catalog.seed_read import read_seed
+from app.catalog.lint import LintCard, LintPrice, explain, lint_cards, price_history, provenance
+from app.catalog.lint_catalog import lint_database
+from app.catalog.seed import load_seed
 from tests.catalog.samples import sample_seed, write_seed
 
 ADA = {
@@ -193,20 +195,21 @@ def test_a_source_and_a_date_on_everything() -> None:
     ]
 
 
-def test_exceptions_explain_and_idle_ones_are_named(tmp_path: Path) -> None:
+def test_exceptions_explain_and_idle_ones_are_named(engine: Engine, tmp_path: Path) -> None:
     rows = sample_seed()
     next(r for r in rows["gpu_figures.csv"] if r["figure"] == "fp8_tflops")["value"] = "660.6"
-    report = lint_seed(read_seed(write_seed(tmp_path / "a", rows)))
+    load_seed(engine, write_seed(tmp_path / "seed", rows))
+    report = lint_database(engine)
     assert [(f.rule, f.gpu_id) for f in report.unexplained] == [("fp8_ratio", "rtx4090")]
-    rows["lint_exceptions.csv"] = [
+    exceptions = [
         {"rule": "fp8_ratio", "gpu_id": "rtx4090", "figure": "fp8_tflops", "reason": "planted"},
         {"rule": "bandwidth", "gpu_id": "t4", "figure": "", "reason": "nothing to explain"},
     ]
-    report = lint_seed(read_seed(write_seed(tmp_path / "b", rows)))
+    report = explain(report.unexplained, exceptions)
     assert report.unexplained == ()
     assert len(report.explained) == 1
     assert report.idle_exceptions == (("bandwidth", "t4", ""),)
 
 
-def test_the_sample_is_clean(tmp_path: Path) -> None:
-    assert lint_seed(read_seed(write_seed(tmp_path / "seed"))).unexplained == ()
+def test_the_sample_is_clean(seeded: Engine) -> None:
+    assert lint_database(seeded).unexplained == ()

@@ -8,13 +8,16 @@ from typing import Any
 import pytest
 
 from app.catalog.observations import PriceObservation, Quote
-from app.catalog.prices import CardPrices, choose_price
+from app.catalog.presets import NameIndex
+from app.catalog.prices import CardPrices
 from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.snapshot import Snapshot
 from app.core.gpu import PriceChoice
 from app.core.question import PriceRules
 from tests.catalog.samples import dollar_rates, price, quote
 
 DAY = date(2026, 11, 30)
+GPU = "rtx4090"
 RATES = dollar_rates(("2026-10-31", 7.0), ("2026-05-31", 7.2), ("2024-01-31", 7.1))
 
 
@@ -27,7 +30,28 @@ def choose(
     rates: Rates = RATES,
     **rules: Any,
 ) -> PriceChoice | None:
-    return choose_price(observations, quotes, rates, as_of, PriceRules(**rules), condition, override)
+    """The price that counts by the way of every answer: the snapshot's."""
+    card = CardPrices(GPU, observations, quotes)
+    snapshot = Snapshot(
+        version="",
+        digest="",
+        gpus=(),
+        sources={},
+        models={},
+        benchmarks=(),
+        rates=rates,
+        rentals=(),
+        framework_support=(),
+        memory_cases=(),
+        entries={},
+        facts={},
+        cards={GPU: card},
+        available={},
+        gpu_names=NameIndex("unknown_gpu"),
+        model_names=NameIndex("unknown_model"),
+    )
+    own = None if override is None else {GPU: override}
+    return snapshot.price_choices(as_of, PriceRules(**rules), (condition,), own).get((GPU, condition))
 
 
 def chosen(*observations: PriceObservation, **options: Any) -> PriceChoice:

@@ -109,7 +109,12 @@ def test_options_come_in_the_order_of_the_objective(objective):
 
 
 def test_one_option_per_card_count_and_condition():
-    both = {**ALL_PRICES, ("rtx3090", "used"): price("rtx3090", 6000, "used")}
+    own_price = replace(price("rtx3090", 5000), kind="override")
+    both = {
+        **ALL_PRICES,
+        ("rtx3090", "used"): price("rtx3090", 6000, "used"),
+        ("rtx3090", "new"): own_price,
+    }
     answer = ask(prices=both)
     keys = [(o.gpu.id, o.count, o.condition) for o in answer.options]
     assert len(keys) == len(set(keys))
@@ -229,7 +234,12 @@ def test_an_older_server_price_does_not_displace_a_newer_card_price():
 
 
 def test_an_own_price_replaces_all_conditions():
-    both = {**ALL_PRICES, ("rtx3090", "used"): price("rtx3090", 6000, "used")}
+    own_price = replace(price("rtx3090", 5000), kind="override")
+    both = {
+        **ALL_PRICES,
+        ("rtx3090", "used"): price("rtx3090", 6000, "used"),
+        ("rtx3090", "new"): own_price,
+    }
     answer = ask(prices=both, price_overrides={"rtx3090": 5000.0}, counts=(1,))
     own = [o for o in answer.options if o.gpu.id == "rtx3090"]
     assert [(o.condition, o.cost.purchase_cny, o.price.kind) for o in own] == [("new", 5000.0, "override")]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.core.gpu import Gpu, PriceChoice, Source
+from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE, ShortlistQuestion
 
@@ -53,8 +53,9 @@ def price_grid(
 
     Parameters
     ----------
-    question: conditions, overrides and host cost. gpus, counts: axes of the grid.
-    prices: per card, by (gpu id, condition). server_prices: per 8-card machine, never divided into cards.
+    question: conditions, cards with an own price, and host cost. gpus, counts: axes of the grid.
+    prices: per card, by (gpu id, condition), own ones among them.
+    server_prices: per 8-card machine, never divided into cards.
 
     Returns
     -------
@@ -73,20 +74,13 @@ def price_grid(
     # Prices are fewer than cards times conditions: walk over what there is.
     for (gpu_id, condition), found in prices.items():
         i, k = row.get(gpu_id, -1), place.get(condition, -1)
-        if i >= 0 and k >= 0 and found.per == "card" and gpu_id not in own:
+        # One price of the user's own stands for the card, in whatever condition it is.
+        if i >= 0 and k >= 0 and found.per == "card" and (gpu_id not in own or found.kind == "override"):
             choices[i, k], card[i, k], stale_card[i, k] = found, found.amount_cny, found.stale
     for (gpu_id, condition), found in server_prices.items():
         i, k = row.get(gpu_id, -1), place.get(condition, -1)
         if i >= 0 and k >= 0 and gpu_id not in own:
             servers[i, k], server[i, k], stale_server[i, k] = found, found.amount_cny, found.stale
-    for gpu_id, amount in own.items():
-        # One price of the user's own stands for the card, in whatever condition it is.
-        if gpu_id in row and conditions:
-            known = [(prices[gpu_id, c], c) for c in conditions if (gpu_id, c) in prices]
-            condition = next((c for p, c in known if p.kind == "override"), conditions[0])
-            chosen = _override(gpu_id, condition, amount, prices.get((gpu_id, condition)))
-            i, k = row[gpu_id], place[condition]
-            choices[i, k], card[i, k] = chosen, chosen.amount_cny
     numbers = np.asarray(counts, dtype=np.float64)
     purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
     stated = question.economics.host_cny_per_gpu
@@ -121,45 +115,3 @@ def _server_decides(server: PriceChoice, card: PriceChoice) -> bool | None:
         return newer > 0 if newer else None
     # An old list price of a server does not displace a card price of today.
     return False if newer < 0 else None
-
-
-def _override(gpu_id: str, condition: str, amount: float, found: PriceChoice | None) -> PriceChoice:
-    if found is not None and found.kind == "override":
-        return found
-    source = Source("override", "", "", kind="override")
-    if found is not None:
-        return replace(
-            found,
-            amount=amount,
-            currency="CNY",
-            amount_cny=amount,
-            kind="override",
-            stale=False,
-            ageing=False,
-            converted=False,
-            low_cny=amount,
-            high_cny=amount,
-            source=source,
-        )
-    return PriceChoice(
-        gpu_id=gpu_id,
-        condition=condition,
-        amount=amount,
-        currency="CNY",
-        amount_cny=amount,
-        per="card",
-        tax="unknown",
-        region="",
-        channel="",
-        channel_kind="override",
-        observed_on="",
-        age_days=0,
-        ageing=False,
-        stale=False,
-        converted=False,
-        n=1,
-        low_cny=amount,
-        high_cny=amount,
-        source=source,
-        kind="override",
-    )
