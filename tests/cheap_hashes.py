@@ -7,19 +7,19 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.catalog import passwords
+from app.catalog import access
 
 
 @contextmanager
 def cheap_hashes() -> Iterator[None]:
     """Inside, a hash takes 64 KiB in place of 64 MiB."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passwords, "MEMORY_KIB", 64)
+        patch.setattr(access, "MEMORY_KIB", 64)
         _forget()
         yield
     _forget()
 
 
 def _forget() -> None:
-    passwords._hasher.cache_clear()
-    passwords._nobodys_hash.cache_clear()
+    access._hasher.cache_clear()
+    access._nobodys_hash.cache_clear()

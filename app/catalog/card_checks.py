@@ -16,8 +16,8 @@ from app.catalog.columns.observations import MEMORY_CASES
 from app.catalog.db import reading, transaction
 from app.catalog.imports.references import References
 from app.catalog.imports.values import CellFault
-from app.catalog.presets import MemoryCase
-from app.catalog.seed_read import natural_id
+from app.catalog.records import MemoryCase
+from app.catalog.seed import natural_id
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 

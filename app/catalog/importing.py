@@ -20,20 +20,20 @@ from app.catalog.db import reading, transaction
 from app.catalog.imports import quotes as quote_rows
 from app.catalog.imports.complete import Completer, Incomplete, Rows, register
 from app.catalog.imports.doubts import Doubt, doubts_of
-from app.catalog.imports.faults import ImportRefused, RowFault
 from app.catalog.imports.files import Deadline, Objects, Sheet, read_file
-from app.catalog.imports.headers import Header, find_header
 from app.catalog.imports.references import References
 from app.catalog.imports.rows import (
     Faults,
+    Header,
     Parsed,
     Record,
     RowReader,
+    find_header,
     records_of_objects,
     records_of_table,
 )
-from app.catalog.imports.values import guard
-from app.catalog.observations import CONFIRMED
+from app.catalog.imports.values import ImportRefused, RowFault, guard
+from app.catalog.records import CONFIRMED
 from app.catalog.versions import latest, table_of
 from app.core.estimates import Message
 

@@ -8,7 +8,8 @@ from datetime import date
 from statistics import median
 from typing import Any
 
-from app.catalog.observations import (
+from app.catalog.rates import HOME, Rates, RateUse
+from app.catalog.records import (
     CHANNEL_RANK,
     CONFIRMED,
     LAUNCH,
@@ -18,7 +19,6 @@ from app.catalog.observations import (
     PriceObservation,
     Quote,
 )
-from app.catalog.rates import HOME, Rates, RateUse
 from app.core.gpu import PriceChoice, Source
 from app.core.question import PriceRules
 from app.core.quotes import tax_bases

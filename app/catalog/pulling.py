@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, Protocol
 from xml.etree.ElementTree import ParseError
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, select
 
+from app.catalog import tables
 from app.catalog.changes import Author
 from app.catalog.db import reading
 from app.catalog.importing import ImportOptions, ImportReport, import_items
-from app.catalog.imports.faults import ImportRefused
 from app.catalog.imports.references import References
-from app.catalog.imports.values import CellFault
-from app.catalog.market import memory_of_cards
+from app.catalog.imports.values import CellFault, ImportRefused
+from app.catalog.versions import table_of
 
 KINDS = ("rates", "rentals")
 TIMEOUT_SECONDS = 20
@@ -322,7 +322,7 @@ def pull(
     for provider in providers:
         with reading(engine) as connection:
             references = References.read(connection)
-            references.memory_gib = memory_of_cards(connection)
+            references.memory_gib = _memory_of_cards(connection)
         try:
             rows, left_out = provider.fetch(references, options.today)
         except (ProviderDown, LookupError, ValueError, OSError) as error:
@@ -376,3 +376,10 @@ def _rent(provider: str, offer: Any, card: str, assumed: bool, locations: int, t
         "variant_assumed": assumed,
         "note": f"lowest of {locations} locations: {offer.location}" if locations > 1 else offer.location,
     }
+
+
+def _memory_of_cards(connection: Connection) -> dict[str, float]:
+    """Nameplate memory [GiB] of every card that has it."""
+    table = table_of(tables.GpuFigureRow)
+    rows = connection.execute(select(table).where(table.c.chosen, table.c.figure == "memory_gib"))
+    return {r.gpu_id: r.value for r in rows}

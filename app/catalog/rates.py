@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 
-from app.catalog.dates import effective_date
+from app.catalog.records import effective_date
 
 HOME = "CNY"
 BRIDGE = "USD"

@@ -1,8 +1,13 @@
-"""Loading the seed: checked first, then written in one transaction; loading it again changes nothing."""
+"""Loading the seed: every cell is checked, then all is written at once; loading it again changes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+import csv
+import hashlib
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +16,275 @@ from sqlalchemy import Connection, Engine, Table, bindparam, insert, select, tex
 
 from app.catalog import tables
 from app.catalog.columns import KINDS
-from app.catalog.columns.kinds import Row
+from app.catalog.columns.kinds import Column, DataKind, Row
 from app.catalog.db import transaction, utc_now
-from app.catalog.seed_read import read_seed
+from app.catalog.names import normalise_name
+from app.catalog.problems import DataFault, SeedFault
+from app.catalog.records import effective_date
 from app.catalog.versions import bump, table_of
 from app.resources import resource_path
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+MAX_COUNTED = 10_000
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+_BOOLEANS = {"true": True, "false": False, "1": True, "0": False}
+
+
+class _Reader:
+    """State of one reading: faults so far and the ids that may be referred to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.faults: list[DataFault] = []
+        self.total = 0
+        self.ids: dict[str, set[Any]] = {}
+        """By kind; a file that is missing is not there, and what refers to it is not checked."""
+
+    def is_known(self, kind: str, row_id: str) -> bool:
+        """Whether a kind has a row, as far as its file was read."""
+        return row_id in self.ids.get(kind, (row_id,))
+
+    def fault(self, file: str, line: int, column: str, code: str, **params: Any) -> None:
+        self.total += 1
+        if self.total <= MAX_COUNTED:
+            self.faults.append(DataFault(file, line, column, code, params))
+
+    def read(self, kind: DataKind) -> list[Row]:
+        """Rows of one file; faults are collected, and a row at fault is left out."""
+        path = self.folder / kind.file
+        if not path.is_file():
+            if not kind.optional:
+                self.fault(kind.file, 0, "", "file_missing")
+            return []
+        if path.stat().st_size > MAX_FILE_BYTES:
+            self.fault(kind.file, 0, "", "too_large", limit=MAX_FILE_BYTES)
+            return []
+        records = self._json_lines(kind, path) if kind.json_lines else self._csv(kind, path)
+        lines_by_id: dict[str, int] = {}
+        chosen: dict[tuple[str, str], int] = {}
+        rows = []
+        known = self.ids.setdefault(kind.name, set())
+        for line, cells in records:
+            # Even if its row is at fault: one bad card must not make a fault of every figure of that card.
+            known.add(cells.get("id"))
+            row = self._row(kind, line, cells)
+            if row is None:
+                continue
+            if "candidates" in row:
+                row["normalised"] = normalise_name(row["name"])
+            row_id = row["id"] = row["id"] if not kind.key_fields else natural_id(kind, row)
+            if row_id in lines_by_id:
+                column = "name" if "candidates" in row else "id" if not kind.key_fields else ""
+                self.fault(kind.file, line, column, "duplicate", earlier=lines_by_id[row_id])
+                continue
+            lines_by_id[row_id] = line
+            if "figure" in row and row.get("chosen"):
+                other = chosen.setdefault((row["gpu_id"], row["figure"]), line)
+                if other != line:
+                    self.fault(kind.file, line, "chosen", "two_chosen", earlier=other)
+            rows.append(row)
+        return rows
+
+    def _csv(self, kind: DataKind, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        try:
+            # newline="" keeps line breaks inside cells; utf-8-sig takes the mark that spreadsheets write.
+            with path.open(encoding="utf-8-sig", newline="") as stream:
+                reader = csv.reader(stream, strict=True)
+                header = next(reader, None)
+                if not header:
+                    self.fault(kind.file, 1, "", "file_empty")
+                    return
+                if not self._header(kind, header):
+                    return
+                names = [kind.field_of(name) for name in header]
+                start = reader.line_num + 1
+                for cells in reader:
+                    if len(cells) == len(names):
+                        yield start, dict(zip(names, cells, strict=True))
+                    elif cells:
+                        self.fault(kind.file, start, "", "cells", found=len(cells), expected=len(names))
+                    start = reader.line_num + 1
+        except UnicodeDecodeError:
+            self.fault(kind.file, _line_of_bad_bytes(path), "", "not_utf8")
+        except csv.Error as error:
+            self.fault(kind.file, reader.line_num, "", "csv", detail=str(error))
+
+    def _header(self, kind: DataKind, header: list[str]) -> bool:
+        good = True
+        fields = [kind.field_of(name) for name in header]
+        for index, name in enumerate(header):
+            if fields[index] not in kind.in_file:
+                known = ", ".join(kind.header_of(f) for f in kind.in_file)
+                self.fault(kind.file, 1, name, "header_unknown", known=known)
+                good = False
+            elif fields[index] in fields[:index]:
+                self.fault(kind.file, 1, name, "header_twice")
+                good = False
+        for name, column in kind.in_file.items():
+            if column.required and name not in fields:
+                self.fault(kind.file, 1, kind.header_of(name), "header_missing")
+                good = False
+        return good
+
+    def _json_lines(self, kind: DataKind, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        try:
+            with path.open(encoding="utf-8-sig") as stream:
+                for line, text in enumerate(stream, start=1):
+                    if not text.strip():
+                        continue
+                    try:
+                        value = json.loads(text, parse_constant=_refuse_constant)
+                    except (ValueError, RecursionError) as error:
+                        self.fault(kind.file, line, "", "json", detail=str(error)[:200])
+                        continue
+                    if not isinstance(value, dict):
+                        self.fault(kind.file, line, "", "not_object")
+                        continue
+                    unknown = [k for k in value if kind.field_of(k) not in kind.in_file]
+                    for name in unknown:
+                        self.fault(
+                            kind.file, line, name[:80], "header_unknown", known=", ".join(kind.in_file)
+                        )
+                    yield line, {kind.field_of(k): v for k, v in value.items() if k not in unknown}
+        except UnicodeDecodeError:
+            self.fault(kind.file, _line_of_bad_bytes(path), "", "not_utf8")
+
+    def _row(self, kind: DataKind, line: int, cells: dict[str, Any]) -> Row | None:
+        before = self.total
+        row: Row = dict(kind.fixed)
+        for name, column in kind.in_file.items():
+            value = cells.get(name)
+            if isinstance(value, str) and column.kind != "text":
+                value = value.strip()
+            if value is None or value == "":
+                if column.required:
+                    self.fault(kind.file, line, kind.header_of(name), "required")
+                row[name] = None if column.nullable else column.default
+                continue
+            complaint = self._cell(column, value, row, name)
+            if complaint:
+                code, params = complaint
+                self.fault(kind.file, line, kind.header_of(name), code, **params)
+        if self.total == before and kind.check:
+            for name, code, params in kind.check(row):
+                self.fault(kind.file, line, kind.header_of(name), code, **params)
+        if self.total == before and "candidates" in row:
+            self._candidates(kind, line, row)
+        return row if self.total == before else None
+
+    def _cell(self, column: Column, value: Any, row: Row, name: str) -> tuple[str, dict[str, Any]] | None:
+        parsed, code = _parse(column, value)
+        if code:
+            return code, {"value": value if isinstance(value, (int, float)) else str(value)[:80]}
+        row[name] = parsed
+        if column.kind == "text":
+            if column.choices and parsed not in column.choices:
+                return "not_allowed", {
+                    "value": parsed[:80],
+                    "allowed": ", ".join(filter(None, column.choices)),
+                }
+            if column.pattern and not re.fullmatch(column.pattern, parsed):
+                return "pattern", {"value": parsed[:80], "pattern": column.pattern}
+            if column.dated and not _is_date(parsed):
+                return "not_a_date", {"value": parsed[:80]}
+            if column.refers_to and not self.is_known(column.refers_to, parsed):
+                return "unknown_reference", {"value": parsed[:80], "target": KINDS[column.refers_to].file}
+        elif column.kind in ("number", "integer"):
+            if column.low is not None and parsed < column.low:
+                return "too_small", {"value": parsed, "low": column.low}
+            if column.high is not None and parsed > column.high:
+                return "too_large_number", {"value": parsed, "high": column.high}
+        return None
+
+    def _candidates(self, kind: DataKind, line: int, row: Row) -> None:
+        target = kind.by_name["target_id"].refers_to
+        for candidate in filter(None, row["candidates"].split("|")):
+            if not self.is_known(target, candidate):
+                params = {"value": candidate[:80], "target": KINDS[target].file}
+                self.fault(kind.file, line, "candidates", "unknown_reference", **params)
+
+
+def read_seed(folder: Path) -> dict[str, list[Row]]:
+    """Read and check every file of a seed folder.
+
+    Returns
+    -------
+    Rows ready to be written, by file name.
+
+    Errors
+    ------
+    SeedFault with every fault found, up to 100, each by file, line and column.
+    """
+    reader = _Reader(folder)
+    data = {kind.file: reader.read(kind) for kind in KINDS.values() if kind.file}
+    if reader.total:
+        raise SeedFault(reader.faults, reader.total)
+    return data
+
+
+def natural_id(kind: DataKind, row: Row) -> str:
+    """First 16 hex digits of the SHA-256 of what makes a row the same row."""
+    parts = [kind.row.__name__]
+    for name in kind.key_fields:
+        value = row[name]
+        parts.append(json.dumps(value, ensure_ascii=False, sort_keys=True))
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
+
+
+def _parse(column: Column, value: Any) -> tuple[Any, str]:
+    """The value of a cell and the code of what is wrong with it, if anything."""
+    if column.kind == "text":
+        if not isinstance(value, str):
+            return None, "not_text"
+        return (value.strip(), "") if not _CONTROL.search(value) else (None, "control_character")
+    if column.kind == "json":
+        return (value, "") if isinstance(value, dict) else (None, "not_object")
+    if column.kind == "boolean":
+        if isinstance(value, bool):
+            return value, ""
+        known = _BOOLEANS.get(value.lower()) if isinstance(value, str) else None
+        return known, "" if known is not None else "not_a_boolean"
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None, "not_a_number"
+    try:
+        # Underscores, full-width digits and words such as "nan" are numbers to Python, not to a reader.
+        number = float(value) if not isinstance(value, str) or _NUMBER.fullmatch(value) else None
+    except OverflowError:
+        number = math.inf
+    if number is None:
+        return None, "not_a_number"
+    if not math.isfinite(number):
+        return None, "not_finite"
+    if column.kind == "integer":
+        return (
+            (int(number), "") if number == int(number) and abs(number) < 2**31 else (None, "not_an_integer")
+        )
+    return number, ""
+
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        effective_date(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is not a number")
+
+
+def _line_of_bad_bytes(path: Path) -> int:
+    content = path.read_bytes()
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return content.count(b"\n", 0, error.start) + 1
+    return 0
+
 
 # Two starting servers must not seed a PostgreSQL database at the same moment; SQLite's write lock does it.
 _SEED_LOCK = 42_073_002

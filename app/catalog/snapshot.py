@@ -9,19 +9,19 @@ from datetime import date
 from threading import Lock
 from types import MappingProxyType
 
-from app.catalog.observations import PriceObservation
-from app.catalog.presets import (
+from app.catalog.names import NameIndex
+from app.catalog.prices import CardPrices, own_price
+from app.catalog.rates import Rates
+from app.catalog.records import (
     Availability,
     Fact,
     FigureEntry,
     FrameworkSupport,
     MemoryCase,
     ModelPreset,
-    NameIndex,
+    PriceObservation,
     Rental,
 )
-from app.catalog.prices import CardPrices, own_price
-from app.catalog.rates import Rates
 from app.core.gpu import Benchmark, Figure, Gpu, PriceChoice, Source
 from app.core.question import CONDITIONS, DEFAULT_CONDITIONS, PriceRules
 

@@ -14,23 +14,22 @@ from app.catalog.columns import observations, subjects
 from app.catalog.columns.cells import COUNTED
 from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading
-from app.catalog.observations import PriceObservation, Quote
-from app.catalog.presets import (
-    Alias,
+from app.catalog.names import Alias, NameIndex
+from app.catalog.prices import CardPrices
+from app.catalog.problems import DatabaseProblem
+from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.records import (
     Availability,
     Fact,
     FigureEntry,
     FrameworkSupport,
     MemoryCase,
     ModelPreset,
-    NameIndex,
+    PriceObservation,
+    Quote,
     Rental,
 )
-from app.catalog.prices import CardPrices
-from app.catalog.problems import DatabaseProblem
-from app.catalog.rates import ExchangeRate, Rates
 from app.catalog.snapshot import Snapshot
-from app.catalog.usable import derived_usable
 from app.catalog.versions import latest, table_of
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark, Figure, Gpu, Source
@@ -153,7 +152,7 @@ def _entries(
             )
             for r in sorted(rows, key=lambda r: (r.figure, not r.chosen, r.id))
         ]
-        derived = derived_usable({e.name: e.figure for e in found[gpu_id] if e.chosen}, memory_types[gpu_id])
+        derived = _derived_usable({e.name: e.figure for e in found[gpu_id] if e.chosen}, memory_types[gpu_id])
         if derived is not None:
             found[gpu_id].append(FigureEntry(f"{gpu_id}:usable_gib", "usable_gib", derived, True))
     return found
@@ -286,3 +285,39 @@ def _model_names(models: Iterable[ModelPreset], aliases: Iterable[Alias]) -> Nam
     index.add((m.hf_repo, m.id) for m in presets)
     index.add((m.name, m.id) for m in presets)
     return index
+
+
+# What CUDA reports over what the driver prints, by kind of memory: measured on T4, 3090 and 4090 for GDDR, on
+# RTX 5090 for GDDR7, on A100 and H100 for HBM.
+OF_DRIVER_TOTAL = (("HBM", 0.992), ("GDDR7", 0.994), ("", 0.985))
+OF_NAMEPLATE = 0.98
+
+
+def _derived_usable(figures: Mapping[str, Figure], memory_type: str) -> Figure | None:
+    """Usable memory by the ratio of the kind of memory.
+
+    Parameters
+    ----------
+    figures: chosen figures of the card by name.
+    memory_type: as the vendor writes it, GDDR6X or HBM3.
+
+    Returns
+    -------
+    A derived figure [GiB], or None when the card has a usable figure already or no memory figure at all.
+
+    Notes
+    -----
+    usable = driver total x ratio, or nameplate x 0.98 where no driver total is known. Not valid for boards
+    with several chips, nor for parts that share the memory of the host.
+    """
+    if "usable_gib" in figures:
+        return None
+    total, nameplate = figures.get("driver_total_gib"), figures.get("memory_gib")
+    if total is not None:
+        ratio = next(ratio for kind, ratio in OF_DRIVER_TOTAL if memory_type.upper().startswith(kind))
+        formula = f"driver_total_gib x {ratio}"
+        return Figure(round(total.value * ratio, 2), "GiB", "derived", total.source, total.as_of, formula)
+    if nameplate is not None:
+        value, formula = round(nameplate.value * OF_NAMEPLATE, 2), f"memory_gib x {OF_NAMEPLATE}"
+        return Figure(value, "GiB", "derived", nameplate.source, nameplate.as_of, formula)
+    return None

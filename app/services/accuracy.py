@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from app import __version__
-from app.catalog.presets import MemoryCase
+from app.catalog.records import MemoryCase
 from app.catalog.snapshot import Snapshot
 from app.core.accuracy import (
     FALSE_VERDICT_LIMIT,

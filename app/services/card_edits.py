@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from app.catalog.changes import Author
 from app.catalog.columns.cells import BASES, FIGURE_UNITS
 from app.catalog.importing import ImportOptions, ImportReport, import_items
-from app.catalog.observations import CHANNEL_KINDS, LAUNCH, PER, TAXES
+from app.catalog.records import CHANNEL_KINDS, LAUNCH, PER, TAXES
 from app.catalog.snapshot import Snapshot
 
 __all__ = ["BASES", "CHANNELS", "FIGURE_UNITS", "PER", "TAXES", "add_price", "correct_figure"]

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date
 
-from app.catalog.dates import effective_date, is_bare_year
-from app.catalog.observations import PriceObservation
-from app.catalog.presets import ModelPreset, Rental
 from app.catalog.rates import ExchangeRate
+from app.catalog.records import ModelPreset, PriceObservation, Rental, effective_date, is_bare_year
 from app.catalog.snapshot import Snapshot
 from app.core.faults import FieldError, InputFault
 from app.core.gpu import Benchmark, Gpu, Source

@@ -10,9 +10,8 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from app.catalog.dates import effective_date
 from app.catalog.names import normalise_name
-from app.catalog.observations import PriceObservation
+from app.catalog.records import PriceObservation, effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 from app.services.catalogue import (

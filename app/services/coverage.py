@@ -9,13 +9,11 @@ from datetime import date
 from sqlalchemy import Engine
 
 from app.catalog.changes import LogEntry, history
-from app.catalog.dates import effective_date, is_bare_year
-from app.catalog.lint import Finding
-from app.catalog.lint_catalog import lint_database, shipped_exceptions
+from app.catalog.lint import Finding, lint_database, shipped_exceptions
 from app.catalog.names import normalise_name
-from app.catalog.observations import LAUNCH, PER_CARD
 from app.catalog.prices import AGEING_FROM_DAYS
 from app.catalog.rates import HOME
+from app.catalog.records import LAUNCH, PER_CARD, effective_date, is_bare_year
 from app.catalog.snapshot import COVERAGE, Snapshot
 from app.core.gpu import Source
 from app.core.question import PriceRules

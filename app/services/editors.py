@@ -13,19 +13,24 @@ from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from sqlalchemy import Engine
 
-from app.catalog.editors import (
+from app.catalog.access import (
+    MIN_LENGTH,
+    SCOPES,
     Editor,
     EditorRefused,
+    Lifetime,
+    PasswordRefused,
     authenticate,
     create_editor,
+    editor_of_session,
+    end_session,
+    generate_password,
     list_editors,
     set_disabled,
     set_password,
+    start_session,
 )
-from app.catalog.keys import SCOPES
 from app.catalog.names import normalise_name
-from app.catalog.passwords import MIN_LENGTH, PasswordRefused, generate_password
-from app.catalog.sessions import Lifetime, editor_of_session, end_session, start_session
 from app.settings import Settings
 
 __all__ = [

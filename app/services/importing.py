@@ -18,7 +18,7 @@ from app.catalog.importing import (
     import_items,
     template,
 )
-from app.catalog.imports.faults import ImportRefused, RowFault
+from app.catalog.imports.values import ImportRefused, RowFault
 from app.services.payload import Payload
 from app.texts.language import translations
 from app.texts.notes import say_note

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from app.catalog.keys import SCOPES, ApiKey, NewKey, create_key, list_keys, revoke_key, verify_key
+from app.catalog.access import SCOPES, ApiKey, NewKey, create_key, list_keys, revoke_key, verify_key
 
 __all__ = ["SCOPES", "ApiKey", "NewKey", "allows", "create_key", "find_key", "list_keys", "revoke_key"]
 

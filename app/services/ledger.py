@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.catalog.names import normalise_name
-from app.catalog.observations import LAUNCH, PER_CARD, PER_SERVER, UNDATED, PriceObservation
 from app.catalog.prices import AGEING_FROM_DAYS
+from app.catalog.records import LAUNCH, PER_CARD, PER_SERVER, UNDATED, PriceObservation
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import PriceChoice
 from app.core.question import CONDITIONS, PriceRules

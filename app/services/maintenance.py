@@ -14,11 +14,10 @@ from sqlalchemy.engine import make_url
 from app import __version__
 from app.catalog.backup import Backup, back_up_file, restore_file
 from app.catalog.db import check_revision, create_engine_from_url, is_empty, sqlite_path, upgrade
-from app.catalog.faults import SeedFault
-from app.catalog.problems import DatabaseProblem
+from app.catalog.problems import DatabaseProblem, SeedFault
 from app.catalog.seed import SeedReport, load_seed
 from app.catalog.snapshot import Snapshot
-from app.catalog.version_check import VersionCheck
+from app.catalog.versions import VersionCheck
 from app.services.store import CatalogStore
 
 __all__ = [

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.catalog.dates import effective_date
 from app.catalog.names import normalise_name
+from app.catalog.records import effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import Benchmark
 from app.core.speed.rows import source_family

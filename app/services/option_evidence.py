@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 
-from app.catalog.dates import effective_date
-from app.catalog.presets import Rental
 from app.catalog.rates import HOME
+from app.catalog.records import Rental, effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.decide.cost import break_even_month
 from app.core.decide.guidance import availability_note, tensorflow_snippet, used_card_checks

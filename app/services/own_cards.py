@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.catalog.card_checks import checks_of
-from app.catalog.presets import MemoryCase
+from app.catalog.records import MemoryCase
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed

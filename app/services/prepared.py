@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from app.catalog.presets import Availability, governing_first, remarks_for
+from app.catalog.records import Availability, governing_first, remarks_for
 from app.catalog.snapshot import Snapshot
 from app.core.gpu_table import GpuTable
 from app.core.question import REGIONS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from app.catalog.presets import Availability, deciding
+from app.catalog.records import Availability, deciding
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import Gpu
 from app.services import payload

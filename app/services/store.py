@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from app.catalog.problems import DatabaseProblem
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot
-from app.catalog.version_check import VersionCheck
+from app.catalog.versions import VersionCheck
 
 
 class CatalogStore:

@@ -14,19 +14,24 @@ from app.catalog.columns import KINDS
 from app.catalog.db import reading
 from app.catalog.imports import quotes as quote_rows
 from app.catalog.imports.complete import Completer, Incomplete
-from app.catalog.imports.faults import ImportRefused, RowFault
 from app.catalog.imports.files import Deadline, Objects, Sheet, is_workbook, read_file
-from app.catalog.imports.headers import find_header, read_header
-from app.catalog.imports.quote_titles import supplier_of_file
+from app.catalog.imports.quotes import supplier_of_file
 from app.catalog.imports.references import References
-from app.catalog.imports.rows import Faults, Record, RowReader, records_of_objects, records_of_table
-from app.catalog.imports.values import CellFault, shown
+from app.catalog.imports.rows import (
+    Faults,
+    Record,
+    RowReader,
+    find_header,
+    read_header,
+    records_of_objects,
+    records_of_table,
+)
+from app.catalog.imports.values import CellFault, ImportRefused, RowFault, shown
 from app.catalog.quotes import StoredQuote
 from app.catalog.snapshot import Snapshot
 from app.core.estimates import Message
 from app.core.question import CONDITIONS, PriceRules
-from app.core.quote_words import UNCLEAR, unit_words
-from app.core.quotes import QuoteLine, compare, normalise
+from app.core.quotes import UNCLEAR, QuoteLine, compare, normalise, unit_words
 from app.services.payload import Payload, gpu_label, number
 from app.services.quotes import quote_body
 
@@ -89,7 +94,7 @@ def _items_of_sheets(content: bytes) -> list[Item]:
 
     A sheet that names no supplier in it may be named after one.
     """
-    from app.catalog.imports.xlsx import read_sheets
+    from app.catalog.imports.files import read_sheets
 
     sheets = read_sheets(content, Deadline())
     wanted = KINDS["quotes"]

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from app.catalog.card_checks import Origin, store_check
 from app.catalog.changes import Author
 from app.catalog.importing import ImportOptions, ImportReport, import_items
-from app.catalog.imports.faults import RowFault
+from app.catalog.imports.values import RowFault
 from app.catalog.snapshot import Snapshot
 from app.core import verify
 from app.core.estimates import Message

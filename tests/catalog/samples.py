@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.catalog.observations import PriceObservation, Quote
 from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.records import PriceObservation, Quote
 from app.core.gpu import Source
 
 SOURCE = Source("shop", "https://example.org/shop", "A shop", kind="listing", read_on="2026-11-30")

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.catalog import db
+from app.catalog.access import create_key, list_keys, revoke_key, verify_key
 from app.catalog.comparisons import (
     ComparisonNotFound,
     NewComparison,
@@ -20,7 +21,6 @@ from app.catalog.comparisons import (
     get_comparison,
 )
 from app.catalog.db import utc_now
-from app.catalog.keys import create_key, list_keys, revoke_key, verify_key
 from tests.catalog.queries import statements
 
 QUESTION = {"workload": {"model": {"preset": "llama-3.1-8b"}}}

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from app.catalog.dates import effective_date
+from app.catalog.records import effective_date
 
 
 @pytest.mark.parametrize(

@@ -10,21 +10,28 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from app.catalog import passwords, sessions
-from app.catalog.changes import Author, ChangeRefused, history, undo
-from app.catalog.db import create_engine_from_url, upgrade, utc_now
-from app.catalog.editors import (
+from app.catalog import access
+from app.catalog.access import (
     EditorRefused,
+    Lifetime,
+    PasswordRefused,
     authenticate,
     create_editor,
+    create_key,
+    editor_of_session,
+    end_session,
+    hash_password,
+    is_outdated,
     list_editors,
+    revoke_key,
     set_disabled,
     set_password,
+    start_session,
+    verify_password,
 )
+from app.catalog.changes import Author, ChangeRefused, history, undo
+from app.catalog.db import create_engine_from_url, upgrade, utc_now
 from app.catalog.importing import ImportOptions, import_items
-from app.catalog.keys import create_key, revoke_key
-from app.catalog.passwords import PasswordRefused, hash_password, is_outdated, verify_password
-from app.catalog.sessions import Lifetime, editor_of_session, end_session, start_session
 from app.catalog.snapshot_load import load_snapshot
 from tests.cheap_hashes import cheap_hashes
 
@@ -40,7 +47,7 @@ def cheap() -> Iterator[None]:
 
 def later(monkeypatch: pytest.MonkeyPatch, **step: float) -> None:
     now = utc_now() + timedelta(**step)
-    monkeypatch.setattr(sessions, "utc_now", lambda: now)
+    monkeypatch.setattr(access, "utc_now", lambda: now)
 
 
 def test_the_hash_is_argon2id_with_the_published_parameters() -> None:
@@ -133,11 +140,11 @@ def test_another_password_ends_every_session(engine: Engine) -> None:
 def test_a_hash_with_older_parameters_is_renewed_at_sign_in(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passwords, "PASSES", 1)
-    passwords._hasher.cache_clear()
+    monkeypatch.setattr(access, "PASSES", 1)
+    access._hasher.cache_clear()
     create_editor(engine, "buyer", PASSWORD)
     monkeypatch.undo()
-    passwords._hasher.cache_clear()
+    access._hasher.cache_clear()
 
     def kept() -> str:
         with engine.connect() as connection:
@@ -157,7 +164,7 @@ def test_an_unknown_name_costs_as_many_hashes_as_a_known_one(
     create_editor(engine, "keeper", PASSWORD)
     verify_password(None, PASSWORD)  # The hash of nobody is made once.
     hashes = 0
-    real = passwords._hasher().verify
+    real = access._hasher().verify
 
     class Counting:
         def verify(self, kept: str, password: bytes) -> bool:
@@ -166,7 +173,7 @@ def test_an_unknown_name_costs_as_many_hashes_as_a_known_one(
             assert kept.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
             return bool(real(kept, password))
 
-    monkeypatch.setattr(passwords, "_hasher", Counting)
+    monkeypatch.setattr(access, "_hasher", Counting)
     for name in ("keeper", "buyer", "nobody", "a (b)"):
         hashes = 0
         assert authenticate(engine, name, "not the password") is None
@@ -225,7 +232,7 @@ def test_a_read_session_writes_at_most_once_a_minute(engine: Engine, monkeypatch
     made = create_editor(engine, "buyer", PASSWORD)
     token = start_session(engine, made.id, WORKDAY)
     noted: list[Any] = []
-    monkeypatch.setattr(sessions, "_note_use", lambda *found: noted.append(found))
+    monkeypatch.setattr(access, "_note_use", lambda *found: noted.append(found))
     started = time.monotonic()
     for _ in range(50):
         assert editor_of_session(engine, token, WORKDAY) == made

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from app.catalog.access import create_key
 from app.catalog.changes import Author
 from app.catalog.db import create_engine_from_url, upgrade
 from app.catalog.exporting import export_catalog, import_catalog
 from app.catalog.importing import ImportOptions, import_file, import_items
-from app.catalog.imports.faults import ImportRefused
-from app.catalog.keys import create_key
+from app.catalog.imports.values import ImportRefused
 from app.catalog.snapshot_load import load_snapshot
 from tests.catalog.test_importing import DAY
 

@@ -24,7 +24,7 @@ from app.catalog.changes import Author, ChangeRefused, history, undo
 from app.catalog.columns import IMPORT_KINDS as KINDS
 from app.catalog.db import sqlite_path
 from app.catalog.importing import ImportOptions, ImportReport, import_file, import_items, template
-from app.catalog.imports.faults import ImportRefused
+from app.catalog.imports.values import ImportRefused
 from app.catalog.seed import load_seed
 from app.catalog.snapshot_load import load_snapshot
 from tests.catalog.samples import write_seed

@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from app.catalog.lint import LintCard, LintPrice, explain, lint_cards, price_history, provenance
-from app.catalog.lint_catalog import lint_database
+from app.catalog.lint import (
+    LintCard,
+    LintPrice,
+    explain,
+    lint_cards,
+    lint_database,
+    price_history,
+    provenance,
+)
 from app.catalog.seed import load_seed
 from tests.catalog.samples import sample_seed, write_seed
 

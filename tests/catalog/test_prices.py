@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.catalog.observations import PriceObservation, Quote
-from app.catalog.presets import NameIndex
+from app.catalog.names import NameIndex
 from app.catalog.prices import CardPrices
 from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.records import PriceObservation, Quote
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import PriceChoice
 from app.core.question import PriceRules

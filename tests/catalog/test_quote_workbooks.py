@@ -10,11 +10,10 @@ from sqlalchemy import Engine
 
 from app.catalog.columns.observations import QUOTES
 from app.catalog.importing import ImportOptions, import_file, import_items
-from app.catalog.imports.faults import ImportRefused
-from app.catalog.imports.headers import read_header
-from app.catalog.imports.quote_titles import company_of, supplier_of_file
-from app.catalog.imports.quotes import candidates
+from app.catalog.imports.quotes import candidates, company_of, supplier_of_file
 from app.catalog.imports.references import References
+from app.catalog.imports.rows import read_header
+from app.catalog.imports.values import ImportRefused
 from app.catalog.quotes import StoredQuote, list_quotes
 from tests.catalog.test_quotes import AUTHOR, DAY, run, workbook
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from app.catalog.columns.cells import FACTS, FORM_FACTORS
-from app.catalog.presets import REMARKS, Availability, deciding, governing_first, remarks_for
-from app.catalog.seed_read import read_seed
+from app.catalog.records import REMARKS, Availability, deciding, governing_first, remarks_for
+from app.catalog.seed import read_seed
 from app.catalog.snapshot import Snapshot
 from app.core.decide.filters import CONDITIONAL, RESTRICTED, filter_cards
 from app.core.gpu_table import GpuTable

@@ -15,10 +15,9 @@ from app.catalog.changes import Author
 from app.catalog.columns import CATALOG_ROWS
 from app.catalog.db import create_engine_from_url, session, sqlite_path, upgrade
 from app.catalog.exporting import export_catalog, import_catalog
-from app.catalog.faults import MAX_FAULTS, SeedFault
 from app.catalog.importing import ImportOptions, import_items
-from app.catalog.seed import load_seed
-from app.catalog.seed_read import read_seed
+from app.catalog.problems import MAX_FAULTS, SeedFault
+from app.catalog.seed import load_seed, read_seed
 from app.catalog.snapshot_load import load_snapshot
 from app.catalog.versions import table_of
 from tests.catalog.samples import sample_seed, write_seed

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from app.catalog.db import create_engine_from_url, upgrade
-from app.catalog.lint_catalog import lint_database, shipped_exceptions
+from app.catalog.lint import lint_database, shipped_exceptions
 from app.catalog.seed import load_seed
 from app.catalog.snapshot import COVERAGE, Snapshot
 from app.catalog.snapshot_load import load_snapshot

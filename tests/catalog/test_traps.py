@@ -46,7 +46,7 @@ from app.catalog.columns import CATALOG_ROWS
 from app.catalog.columns.cells import BASES, FIGURE_UNITS
 from app.catalog.db import create_engine_from_url, sqlite_path, upgrade
 from app.catalog.importing import ImportOptions, ImportReport, import_items
-from app.catalog.lint_catalog import lint_database
+from app.catalog.lint import lint_database
 from app.catalog.seed import load_seed
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.catalog.names import normalise_name
-from app.catalog.seed_read import read_seed
+from app.catalog.seed import read_seed
 from app.core import formats
 
 SEED = Path(__file__).resolve().parents[2] / "seed_data"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.catalog.presets import MemoryCase
+from app.catalog.records import MemoryCase
 from app.catalog.snapshot import Snapshot
 from app.cli import main
 from app.core.accuracy import part_of

@@ -39,8 +39,7 @@ from app.catalog.columns.subjects import (
     SUPERSEDES,
     TODAY,
 )
-from app.catalog.observations import CHANNEL_KINDS, PER, TAXES
-from app.catalog.presets import REMARKS
+from app.catalog.records import CHANNEL_KINDS, PER, REMARKS, TAXES
 from app.core import formats
 from app.core.question import CONDITIONS, REGIONS
 

@@ -12,11 +12,10 @@ from urllib.parse import urlsplit
 from sqlalchemy import Connection, select
 
 from app.catalog import tables
-from app.catalog.dates import effective_date
 from app.catalog.imports.values import CellFault
-from app.catalog.names import normalise_name
-from app.catalog.presets import Alias, NameIndex
+from app.catalog.names import Alias, NameIndex, normalise_name
 from app.catalog.rates import ExchangeRate, Rates
+from app.catalog.records import effective_date
 from app.catalog.versions import table_of
 from app.core.faults import InputFault
 

@@ -1,18 +1,141 @@
-"""What a snapshot holds beside the types of the core: model presets, rentals, support, availability."""
+"""What a snapshot holds beside the types of the core, and the day from which each observation counts."""
 
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from datetime import date
+from functools import lru_cache
 from typing import Any
 
-from app.catalog.names import normalise_name
-from app.core.estimates import Message
-from app.core.faults import FieldError, InputFault
 from app.core.gpu import Figure, Source
 from app.core.model.architecture import ModelArchitecture
+
+_PATTERN = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
+
+
+@lru_cache(maxsize=65_536)
+def effective_date(text: str, as_of: date | None = None) -> date | None:
+    """The day that an observation counts from; None when it is undated.
+
+    Parameters
+    ----------
+    as_of: the day of the question; a bare year that is running then counts from that day, not from its last,
+        which is still to come.
+
+    Errors
+    ------
+    ValueError for a text that is neither empty nor YYYY, YYYY-MM or YYYY-MM-DD.
+    """
+    if not text:
+        return None
+    found = _PATTERN.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not a date: YYYY-MM-DD, YYYY-MM or YYYY")
+    year, month = int(found[1]), int(found[2] or 12)
+    if found[3]:
+        return date(year, month, int(found[3]))
+    if not 1 <= month <= 12:
+        raise ValueError(f"{text!r} has no such month")
+    last = date(year, month, monthrange(year, month)[1])
+    if as_of is not None and is_bare_year(text) and date(year, 1, 1) <= as_of:
+        return min(last, as_of)
+    return last
+
+
+def is_bare_year(text: str) -> bool:
+    """Whether only the year is known."""
+    return len(text) == 4
+
+
+UNDATED = 0
+"""Day number of an observation without a date."""
+CHANNEL_ORDER = ("retail", "quote", "diy", "listings_mean", "asking", "listings_lowest", "article")
+"""Kinds of channel, the best first, when several speak of one day. A quote that the market only reports has
+no validity; it counts as a seller's dated offer."""
+CHANNEL_RANK = {kind: rank for rank, kind in enumerate(CHANNEL_ORDER)}
+LAUNCH = "launch"
+CHANNEL_KINDS = (*CHANNEL_ORDER, LAUNCH)
+PER_CARD = "card"
+PER_SERVER = "server-8"
+PER = (PER_CARD, PER_SERVER)
+TAXES = ("included", "excluded", "unknown")
+CONFIRMED = "confirmed"
+"""Quality of a price that a person has confirmed although it is far from the others: no doubt is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceObservation:
+    """One purchase price as it was observed."""
+
+    id: str
+    gpu_id: str
+    condition: str
+    amount: float
+    currency: str
+    observed_on: str
+    source: Source
+    per: str = PER_CARD
+    tax: str = "unknown"
+    region: str = ""
+    channel: str = ""
+    channel_kind: str = "retail"
+    n: int = 1
+    """Sales or listings behind the amount, as the source counts them."""
+    quality: str = ""
+    variant_assumed: bool = False
+    held: str = ""
+    note: str = ""
+    supersedes: str | None = None
+    name_as_written: str = ""
+    more: tuple[tuple[str, Any], ...] = ()
+    """Further columns of the row, which no rule reads."""
+    day: int = field(init=False, compare=False)
+    bare_year: bool = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        dated = effective_date(self.observed_on)
+        bare = is_bare_year(self.observed_on)
+        if dated and bare:
+            # Known within the year, fresh on no day of it: it counts from the first.
+            dated = dated.replace(month=1, day=1)
+        object.__setattr__(self, "day", dated.toordinal() if dated else UNDATED)
+        object.__setattr__(self, "bare_year", bare)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A supplier's offer, good for everything between its two days."""
+
+    id: str
+    gpu_id: str
+    supplier: str
+    unit_price: float
+    quoted_on: str
+    valid_until: str
+    currency: str = "CNY"
+    condition: str = "new"
+    per: str = PER_CARD
+    tax: str = "unknown"
+    tax_rate: float | None = None
+    """Fraction."""
+    invoice: str = ""
+    """special, ordinary, none, or empty: not stated."""
+    quantity: int = 1
+    withdrawn: bool = False
+    supersedes: str | None = None
+    held: str = ""
+    note: str = ""
+    first_day: int = field(init=False, compare=False)
+    last_day: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        first, last = effective_date(self.quoted_on), effective_date(self.valid_until)
+        # A quote without one of its days is valid on no day.
+        object.__setattr__(self, "first_day", first.toordinal() if first else 1)
+        object.__setattr__(self, "last_day", last.toordinal() if first and last else UNDATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,103 +329,3 @@ class MemoryCase:
     source: Source
     note: str = ""
     flag: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Alias:
-    """Another name: of one target, or between several."""
-
-    kind: str
-    name: str
-    target_id: str
-    candidates: tuple[str, ...] = ()
-    note: str = ""
-
-
-CLOSE_NAMES = 5
-CLOSENESS = 0.7
-"""Least likeness (0 to 1, of difflib) of a name that is offered."""
-MAX_LIKENED = 60
-"""Likeness takes time with the square of the length."""
-
-
-_NUMBERS = re.compile(r"\d{2,}")
-_WORDS = re.compile(r"[^\W\d_]{3,}")
-
-
-def _letters(name: str) -> str:
-    return "".join(c for c in name if c.isalnum())
-
-
-@dataclass(slots=True)
-class NameIndex:
-    """Exact look-up of names after normalising width, case and spaces. Never fuzzy."""
-
-    unknown_code: str
-    _found: dict[str, str | None] = field(default_factory=dict)
-    """Normalised name -> id; None where the name is ambiguous."""
-    _candidates: dict[str, set[str]] = field(default_factory=dict)
-
-    def add(self, names: Iterable[tuple[str, str]]) -> None:
-        """Add (name, id) pairs of equal rank. A name already known from a stronger rank keeps its meaning."""
-        rank: dict[str, set[str]] = {}
-        for name, target in names:
-            rank.setdefault(normalise_name(name), set()).add(target)
-        for key, targets in rank.items():
-            if key and key not in self._found:
-                self._found[key] = next(iter(targets)) if len(targets) == 1 else None
-                self._candidates[key] = targets
-
-    def add_ambiguous(self, name: str, candidates: Iterable[str]) -> None:
-        """Add a name that is refused, even where the catalogue has only one of the cards it may mean."""
-        key = normalise_name(name)
-        if key not in self._found:
-            self._found[key] = None
-            self._candidates[key] = set(candidates)
-
-    def add_aliases(self, aliases: Iterable[Alias], kind: str) -> None:
-        """Add the aliases of one kind, the ambiguous ones too."""
-        own = [a for a in aliases if a.kind == kind]
-        self.add((a.name, a.target_id) for a in own if a.target_id)
-        for alias in own:
-            if not alias.target_id:
-                self.add_ambiguous(alias.name, alias.candidates)
-
-    def resolve(self, name: str, pointer: str, *, hinting: bool = False) -> str:
-        """The id behind a name.
-
-        Parameters
-        ----------
-        hinting: name what an unknown name may have meant; not for tables of thousands of names.
-
-        Errors
-        ------
-        InputFault with the code of an unknown name, or `ambiguous_name` with the candidates.
-        """
-        key = normalise_name(name)
-        target = self._found.get(key)
-        if target is not None:
-            return target
-        if key in self._found:
-            candidates = sorted(self._candidates[key])
-            raise InputFault.at(pointer, "ambiguous_name", value=name[:200], candidates=candidates)
-        if hinting and (close := self.close_to(key)):
-            params = {"value": name[:200], "hint": Message("close_names", {"candidates": close})}
-            raise InputFault((FieldError(pointer, self.unknown_code, params),))
-        raise InputFault.at(pointer, self.unknown_code, value=name[:200])
-
-    def close_to(self, key: str) -> list[str]:
-        """Ids whose names look most like an unknown one, for a person to choose from; none is ever taken."""
-        if not 3 <= len(key) <= MAX_LIKENED:
-            return []
-        found: list[str] = []
-        plain = _letters(key)
-        # Likeness is dear: first those that share a number with the name, else a word.
-        numbers, words = _NUMBERS.findall(key), _WORDS.findall(key)
-        near = [n for n in self._found if any(part in n for part in numbers)]
-        near = near or [n for n in self._found if any(part in n for part in words)]
-        starts = [n for n in near if _letters(n).startswith(plain)]
-        for name in (*sorted(starts, key=len)[:CLOSE_NAMES], *get_close_matches(key, near, 8, CLOSENESS)):
-            targets = sorted(self._candidates[name])
-            found += [target for target in targets if target not in found]
-        return found[:CLOSE_NAMES]
