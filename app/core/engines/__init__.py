@@ -29,6 +29,7 @@ _ENGINES: dict[str, Engine] = {}
 _FRAMEWORKS: dict[str, Framework] = {}
 _CHOSEN: dict[str, Engine] = {}
 _STAND_INS: dict[str, Engine] = {}
+_WORDS: dict[str, str] = {word: stack.label for stack in STACKS for word in stack.words}
 
 
 def register(engine: Engine) -> None:
@@ -49,6 +50,7 @@ def register(engine: Engine) -> None:
     _add_framework(engine.framework)
     for taken, needs in wanted:
         taken.update(dict.fromkeys(needs, engine))
+    _WORDS.update(dict.fromkeys(engine.rows.words, engine.name))
     _ENGINES[engine.name] = engine
 
 
@@ -93,10 +95,8 @@ def stand_in(stack: str, kind: str) -> Engine:
 def label_of(text: str) -> str:
     """Engine or published stack that a framework's text names, by its longest known word; else empty."""
     lower = text.lower()
-    words = [(word, e.name) for e in _ENGINES.values() for word in e.rows.words]
-    words += [(word, stack.label) for stack in STACKS for word in stack.words]
-    found = [(len(word), label) for word, label in words if word in lower]
-    return max(found)[1] if found else ""
+    found = [word for word in _WORDS if word in lower]
+    return _WORDS[max(found, key=len)] if found else ""
 
 
 def framework(name: str) -> Framework | None:
