@@ -9,8 +9,12 @@ from typing import Any
 from app.core import formats
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import FieldReader, limits_of
-from app.core.model import size_patterns
-from app.core.model.parameter_count import active_parameter_count, embedding_count, parameter_count
+from app.core.model.parameter_count import (
+    active_parameter_count,
+    embedding_count,
+    parameter_count,
+    usual_dimensions,
+)
 
 FAMILIES = ("decoder", "encoder", "encoder-decoder", "vision", "diffusion", "speech")
 
@@ -313,7 +317,7 @@ def _with_dimensions(model: ModelArchitecture, pointer: str, given: frozenset[st
             if model.hidden_size and not model.layers:
                 missing = "layers"
             raise InputFault.at(f"{pointer}/{missing}", "required")
-        pattern = size_patterns.dimensions(model.family, model.parameters, model.active_parameters)
+        pattern = usual_dimensions(model.family, model.parameters, model.active_parameters)
         changes = {k: v for k, v in pattern.items() if k not in given and not getattr(model, k)}
         changes["dimensions_assumed"] = True
         model = replace(model, **changes)
