@@ -11,6 +11,7 @@ from app.commands import (
     accuracy,
     bench,
     calculations,
+    calibrate,
     compare,
     database,
     editors,
@@ -33,6 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     calculations.add_commands(commands)
     compare.add_commands(commands)
     accuracy.add_commands(commands)
+    calibrate.add_commands(commands)
     database.add_commands(commands)
     keys.add_commands(commands)
     editors.add_commands(commands)

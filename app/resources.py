@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections.abc import Iterator
 from pathlib import Path
 
 NAMES = ("templates", "static", "migrations", "seed_data", "locales")
@@ -25,3 +27,11 @@ def resource_path(name: str, *parts: str) -> Path:
             f"The folder {name!r} of Cardworth is missing; install it again with `make install`."
         )
     return folder.joinpath(*parts)
+
+
+def read_table(path: Path) -> Iterator[tuple[int, dict[str, str | None]]]:
+    """Rows of a CSV file with their lines."""
+    with path.open(encoding="utf-8", newline="") as opened:
+        rows = csv.DictReader(opened)
+        for row in rows:
+            yield rows.line_num, row

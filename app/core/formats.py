@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from app.core.calibration import DEFAULT, BytesBy, Entry, fill
 
 KERNELS = ("plain", "gptq", "bitsandbytes", "gguf", "packed")
 """Families of kernels that an engine has from some compute capability on: `engines.record.Engine.kernels`."""
@@ -171,6 +174,21 @@ class Format:
         return "widened" if self.weight_only else "narrow" if self.quantized else "half"
 
 
+DEQUANTIZE_BYTES: BytesBy = {}
+"""Traffic per parameter of widening quantized weights in all passes of one step, by format."""
+
+
+def _tried(_: Entry) -> None:
+    """Give the records of quantized formats the value of DEQUANTIZE_BYTES that is being tried."""
+    for name, found in _FORMATS.items():
+        if found.quantized:
+            value = DEQUANTIZE_BYTES.get(name, DEQUANTIZE_BYTES[DEFAULT])
+            _FORMATS[name] = replace(found, dequantize_bytes=value)
+
+
+fill("formats", sys.modules[__name__], refresh=_tried)
+
+
 def _plain(
     name: str, bits: float, form_place: int, kv_place: int | None, advised_for: tuple[str, ...]
 ) -> Format:
@@ -211,7 +229,7 @@ def _gguf(name: str, bits: float, form_place: int | None, advised_for: tuple[str
         advised_for=advised_for,
         checkpoint_methods=(),
         widened_whole=True,
-        dequantize_bytes=14.0,
+        dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
     )
 
 
@@ -239,7 +257,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=("decoder",),
             checkpoint_methods=("fbgemm_fp8",),
             widened_whole=False,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         Format(
             name="int8",
@@ -256,7 +274,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=("other",),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=8.0,
+            dequantize_bytes=DEQUANTIZE_BYTES["int8"],
         ),
         Format(
             name="int4",
@@ -273,7 +291,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         Format(
             name="nf4",
@@ -290,7 +308,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=("bitsandbytes",),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         Format(
             name="awq",
@@ -307,7 +325,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=("decoder",),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=60.0,
+            dequantize_bytes=DEQUANTIZE_BYTES["awq"],
         ),
         Format(
             name="gptq",
@@ -324,7 +342,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=60.0,
+            dequantize_bytes=DEQUANTIZE_BYTES["gptq"],
         ),
         Format(
             name="mxfp4",
@@ -341,7 +359,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         Format(
             name="nvfp4",
@@ -358,7 +376,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=("modelopt",),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         _gguf("f16", 16.0, None, ()),
         _gguf("bf16", 16.0, None, ()),
@@ -400,7 +418,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
         Format(
             name="q4_0",
@@ -417,7 +435,7 @@ _FORMATS: dict[str, Format] = {
             advised_for=(),
             checkpoint_methods=(),
             widened_whole=True,
-            dequantize_bytes=14.0,
+            dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
         ),
     )
 }

@@ -9,9 +9,8 @@ from typing import Any
 
 from app import __version__
 from app.catalog.snapshot import Snapshot
-from app.core.model.architecture import ModelArchitecture
-from app.core.speed.accuracy import Errors, SpeedAccuracy, observations, speed_accuracy
-from app.core.speed.readings import counted
+from app.core.calibration import installed
+from app.core.speed.accuracy import Errors, SpeedAccuracy, speed_accuracy
 
 Payload = dict[str, Any]
 PARTS = ("report", "fit", "all")
@@ -67,8 +66,8 @@ def speed_report(snapshot: Snapshot, part: str = "report") -> Payload:
 
     Returns
     -------
-    Errors by basis and by class, intervals, ranks of cards, scaling, targets, peers, and the fitted rows
-    behind each constant. Errors are |ln(measured / estimated)|; 0.10 is about 10 %.
+    Errors by basis and by class, intervals, ranks of cards, scaling, targets, peers, and every constant with
+    the fitted rows behind it. Errors are |ln(measured / estimated)|; 0.10 is about 10 %.
     """
     models = {key: preset.architecture for key, preset in snapshot.models.items()}
     found = speed_accuracy(snapshot.benchmarks, models, snapshot.gpus, part)
@@ -83,7 +82,7 @@ def speed_report(snapshot: Snapshot, part: str = "report") -> Payload:
         "limits": {"signed": SIGNED_TARGET, "within": WITHIN_TARGET},
         "floor": FLOOR,
         "peers": [dict(peer) for peer in PEERS],
-        "constants": _constants(snapshot, models),
+        "constants": _constants(),
         "cases": {"total": found.rows, "expressed": found.expressed},
         "versions": {"engine": __version__, "catalog": snapshot.version},
     }
@@ -100,20 +99,22 @@ def _rows(
     return rows
 
 
-def _constants(snapshot: Snapshot, models: Mapping[str, ModelArchitecture]) -> list[Payload]:
-    """Value, class, fitted rows and way of reading of each constant of language-model speed."""
-    found, table = observations(snapshot.benchmarks, models, snapshot.gpus)
-    position = {g.id: i for i, g in enumerate(snapshot.gpus)}
+def _constants() -> list[Payload]:
+    """Every constant of the table, with what is known of it; `rows` count those of the fitted half."""
     return [
         {
-            "constant": entry.reading.constant,
-            "value": entry.reading.value,
-            "class": entry.reading.group,
-            "rows": entry.rows,
-            "method": entry.reading.method,
-            "sources": list(entry.reading.sources),
+            "constant": entry.label,
+            "value": entry.value,
+            "unit": entry.unit,
+            "class": entry.valid_for[0],
+            "valid_for": list(entry.valid_for),
+            "rows": entry.n,
+            "spread": entry.spread,
+            "method": entry.kind,
+            "sources": list(entry.sources),
+            "read_on": entry.read_on or None,
         }
-        for entry in counted(found, table, position)
+        for entry in installed().entries.values()
     ]
 
 

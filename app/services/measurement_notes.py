@@ -12,7 +12,7 @@ from app.core.engines import label_of
 from app.core.estimates import Message
 from app.core.gpu import Benchmark
 from app.core.model.architecture import ModelArchitecture
-from app.core.speed.rows import (
+from app.core.speed.measurements import (
     QUERIES_PER_S,
     UNIT_OF_FAMILY,
     model_of_row,

@@ -11,7 +11,7 @@ from app.catalog.names import normalise_name
 from app.catalog.records import effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import Benchmark
-from app.core.speed.rows import source_family
+from app.core.speed.measurements import source_family
 from app.services.cache import AnswerCache
 from app.services.payload import Payload, gpu_label, number
 from app.services.payload import source as source_body

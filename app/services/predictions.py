@@ -12,8 +12,9 @@ from app.core.engines import label_of
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark
 from app.core.speed.accuracy import observations
-from app.core.speed.anchors import Evidence
-from app.core.speed.rows import (
+from app.core.speed.evidence import Evidence
+from app.core.speed.hidden import held_out
+from app.core.speed.measurements import (
     MAX_CARDS,
     QUERIES_PER_S,
     UNIT_OF_FAMILY,
@@ -22,7 +23,6 @@ from app.core.speed.rows import (
     question_of,
 )
 from app.core.speed.scenarios import scenario_of, stated_precision
-from app.core.speed.splits import held_out
 from app.services.later import COMPUTING, Later, Pending
 
 HIDDEN = "row"

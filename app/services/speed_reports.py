@@ -30,6 +30,7 @@ from app.catalog.db import sqlite_path
 from app.catalog.problems import DatabaseProblem
 from app.catalog.reports import StoredReport, newest_report, store_report
 from app.catalog.snapshot import Snapshot
+from app.core.calibration import installed
 from app.services import accuracy_speed
 from app.services.maintenance import open_catalogue
 
@@ -61,8 +62,9 @@ class _Job:
 
 @cache
 def formulas_digest() -> str:
-    """Digest of the version and of every file of the core: another formula makes another report."""
+    """Digest of version, constants and every file of the core: another formula makes another report."""
     digest = hashlib.sha256(__version__.encode())
+    digest.update(repr(installed()).encode())
     root = Path(app.core.__path__[0])
     for path in sorted(root.rglob("*")):
         if path.is_file() and path.suffix != ".pyc":

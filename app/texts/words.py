@@ -302,10 +302,14 @@ SPEED_CLASS = {
     "prefill": N_("Prefill"),
     "serving": N_("Serving"),
     "diffusion": N_("Image generation"),
+    "diffusion_training": N_("Image generation, training"),
+    "speech": N_("Speech"),
+    "all": N_("All classes"),
 }
 CONSTANT_METHOD = {
     "fitted": N_("fitted on the half that is not reported"),
     "published": N_("published pages"),
+    "counted": N_("counted"),
     "assumed": N_("assumed"),
 }
 SPEED_SEEN = {

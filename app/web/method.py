@@ -31,14 +31,28 @@ SLACK = 0.05
 
 @dataclass(frozen=True, slots=True)
 class ConstantRow:
-    """One constant of the speed model, and the measurements it was read from."""
+    """One constant, and the measurements it was read from."""
 
     name: str
-    group: str
     value: str
     rows: int
+    spread: str
+    """Relative standard deviation of the rows about it."""
     method: str
-    sources: tuple[str, ...]
+    valid_for: str
+    """Classes of work beside that of its group."""
+    links: tuple[str, ...]
+    sources: str
+    """Those that are no address."""
+    read_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantGroup:
+    """The constants of one class of work."""
+
+    title: str
+    rows: tuple[ConstantRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,18 +253,7 @@ def speed_rows(report: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "classes": [row(item, f.label(item["class"], "speed_class")) for item in report["classes"]],
         "seen": [row(item, f.label(item["basis"], "speed_seen")) for item in report["bases"]],
         "inside": f.percent(SPEED_INTERVAL),
-        "constants": [
-            ConstantRow(
-                item["constant"],
-                f.label(item["class"], "speed_class"),
-                # Constants span seconds per launch to shares; three digits say what a fit can.
-                f"{item['value']:.3g}",
-                item["rows"],
-                f.label(item["method"], "constant_method"),
-                tuple(item["sources"]),
-            )
-            for item in report["constants"]
-        ],
+        "constants": constant_groups(report, words),
         "peers": [
             PeerRow(
                 f.label(peer["class"], "speed_class"),
@@ -263,6 +266,31 @@ def speed_rows(report: Mapping[str, Any], words: Words) -> dict[str, Any]:
             if (mine := by_class.get(peer["class"]))
         ],
     }
+
+
+def constant_groups(report: Mapping[str, Any], words: Words) -> list[ConstantGroup]:
+    """Every constant of the speed model by the first class of work that it is for."""
+    f = words.formats
+    groups: dict[str, list[ConstantRow]] = {}
+    for item in report["constants"]:
+        others = [f.label(name, "speed_class") for name in item["valid_for"][1:]]
+        sources = [text for text in item["sources"] if not text.startswith("https://")]
+        groups.setdefault(item["class"], []).append(
+            ConstantRow(
+                item["constant"],
+                # Constants span seconds per launch to shares; three digits say what a fit can.
+                f"{item['value']:.3g}" + ("" if item["unit"] in ("1", "ln") else f" {item['unit']}"),
+                item["rows"],
+                "—" if item["spread"] is None else f.percent(_relative(item["spread"])),
+                f.label(item["method"], "constant_method"),
+                ", ".join(others),
+                tuple(text for text in item["sources"] if text.startswith("https://")),
+                # What is fitted says so in the column before.
+                "" if item["method"] == "fitted" else "; ".join(sources).removeprefix("assumed: "),
+                item["read_on"] or "",
+            )
+        )
+    return [ConstantGroup(f.label(name, "speed_class"), tuple(rows)) for name, rows in groups.items()]
 
 
 def _relative(logarithm: float) -> float:

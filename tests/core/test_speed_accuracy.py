@@ -11,8 +11,8 @@ from app.core.engines import label_of
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
 from app.core.speed.accuracy import errors_of, hidden_rows, observations, spearman, speed_accuracy
-from app.core.speed.rows import observe, question_of, source_family
-from app.core.speed.splits import SPLITS, is_fitted
+from app.core.speed.hidden import SPLITS, is_fitted
+from app.core.speed.measurements import observe, question_of, source_family
 from app.core.workload import Parallelism
 from tests.core.cards import BERT_LARGE, GPUS, LLAMA_8B, RESNET_50
 

@@ -10,8 +10,8 @@ import pytest
 from app.core.engines.vllm import ENGINE as VLLM
 from app.core.gpu_table import GpuTable
 from app.core.speed import constants as c
-from app.core.speed.hopper import multiprocessor_share, power_share
 from app.core.speed.inference import all_to_all_s, engine_step_s, weight_parts
+from app.core.speed.terms import multiprocessor_share, power_share
 from app.core.workload import Workload, resolve
 from tests.core.cards import BY_ID, LLAMA_8B
 

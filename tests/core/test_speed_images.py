@@ -12,9 +12,9 @@ from app.core.gpu_table import GpuTable
 from app.core.model.architecture import Component, ModelArchitecture
 from app.core.speed import estimate
 from app.core.speed.accuracy import speed_accuracy
-from app.core.speed.rows import observe
+from app.core.speed.hidden import is_fitted
+from app.core.speed.measurements import observe
 from app.core.speed.scaling import gradient_gb_s, link_gb_s
-from app.core.speed.splits import is_fitted
 from app.core.speed.terms import vector_clock
 from app.core.speed.vision import head_layers, launched_layers, proposes_boxes
 from app.core.workload import Parallelism, Workload

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.calibration import installed
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
-from app.core.speed.readings import READINGS, counted
-from app.core.speed.rows import observe, question_of
+from app.core.speed.fitting import Fitter
+from app.core.speed.hidden import is_fitted
+from app.core.speed.measurements import observe, question_of
 from app.core.speed.scenarios import MEAN_OVER_P99, MLPERF, replica_plan, stated_plan, stated_precision
-from app.core.speed.splits import is_fitted
 from app.core.workload import Parallelism, Workload, resolve
 from tests.core.cards import BY_ID, GPUS, LLAMA_8B, LLAMA_70B
 
@@ -136,15 +137,13 @@ def test_constants_know_the_fitted_rows_behind_them():
         row(id=f"row-{i}", framework="TensorRT-LLM", input_length=128.0, output_length=128.0)
         for i in range(20)
     ]
-    found = observe(rows, MODELS, TABLE, POSITION)
+    fitter = Fitter(rows, MODELS, TABLE, list(POSITION))
     fitted = sum(is_fitted(r.id) for r in rows)
-    by_name = {c.reading.constant: c for c in counted(found, TABLE, POSITION)}
+    entries = installed().entries
     assert 0 < fitted < 20
-    assert by_name["PREFILL_NARROW_SHARE.fp8"].rows == fitted
-    assert by_name["PREFILL_NARROW_SHARE.fp4"].rows == 0
-    assert by_name["PREFILL_SHARE.cdna"].rows == 0
-    assert len(by_name) == len(READINGS)
-    assert all(reading.value == reading.value for reading in READINGS)
+    assert fitter.counted(entries["PREFILL_NARROW_SHARE.fp8"]).n == fitted
+    assert fitter.counted(entries["PREFILL_NARROW_SHARE.fp4"]).n == 0
+    assert fitter.counted(entries["PREFILL_SHARE.cdna"]).n == 0
 
 
 def test_a_card_of_the_tests_that_has_no_room_takes_one_replica():

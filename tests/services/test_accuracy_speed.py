@@ -10,6 +10,7 @@ import pytest
 from app.catalog.reports import StoredReport, store_report
 from app.cli import main
 from app.commands.accuracy_speed import speed as lines_of
+from app.core.calibration import installed
 from app.services.accuracy_speed import BASIS_TARGETS, speed_report
 from app.services.maintenance import open_catalogue, open_database
 from app.services.speed_reports import basis_of
@@ -73,7 +74,20 @@ def test_the_report_names_its_part_and_its_peers(report):
     assert report["part"] == "report"
     assert 0 < report["cases"]["expressed"] < report["cases"]["total"]
     assert {"gpu_poor", "llm-analysis", "ridgepoint"} == {peer["tool"] for peer in report["peers"]}
-    assert {"constant", "value", "class", "rows", "method", "sources"} == set(report["constants"][0])
+    told = {
+        "constant",
+        "value",
+        "unit",
+        "class",
+        "valid_for",
+        "rows",
+        "spread",
+        "method",
+        "sources",
+        "read_on",
+    }
+    assert told == set(report["constants"][0])
+    assert len(report["constants"]) == len(installed().entries) >= 368
     text = "\n".join(lines_of(report, lambda message: message))
     assert "report part" in text and "card unseen" in text and "saturated serving" in text
 

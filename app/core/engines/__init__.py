@@ -140,9 +140,25 @@ def _add_framework(found: Framework) -> None:
     _FRAMEWORKS[found.name] = found
 
 
+def read_again() -> None:
+    """Build the records anew, after a constant that they are made of was tried at another value."""
+    for name, found in list(_ENGINES.items()):
+        module = next(
+            m for m in map(importlib.import_module, _modules()) if getattr(m, "ENGINE", None) is found
+        )
+        _ENGINES[name] = importlib.reload(module).ENGINE
+    for table in (_CHOSEN, _STAND_INS):
+        for need, old in table.items():
+            table[need] = _ENGINES[old.name]
+
+
+def _modules() -> tuple[str, ...]:
+    return tuple(f"{__name__}.{name}" for name in sorted(m.name for m in pkgutil.iter_modules(__path__)))
+
+
 def _collect() -> None:
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        found = importlib.import_module(f"{__name__}.{module}")
+    for module in _modules():
+        found = importlib.import_module(module)
         if hasattr(found, "ENGINE"):
             register(found.ENGINE)
         elif hasattr(found, "FRAMEWORK"):

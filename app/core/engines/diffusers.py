@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.engines import constants as c
 from app.core.engines.record import (
     Backend,
     ByAge,
@@ -76,17 +77,17 @@ ENGINE = Engine(
         speech_gib=0.6,
     ),
     speed=EngineSpeed(
-        layer_s=ByAge(new=70e-6, usual=70e-6, old=70e-6),
-        step_s=0.003,
+        layer_s=ByAge(new=c.LAYER_S["default"], usual=c.LAYER_S["default"], old=c.LAYER_S["default"]),
+        step_s=c.STEP_S["default"],
         sequence_s=0.0,
         narrow_layer_share=0.0,
         eager=False,
         ggml=False,
         prefill=1.0,
         attention_cost=1.0,
-        serving_share=0.85,
-        saturated_sequences=512.0,
-        speech_layer_s=1.4e-3,
+        serving_share=c.SERVING_SHARE["default"],
+        saturated_sequences=c.SATURATED_SEQUENCES["default"],
+        speech_layer_s=c.SPEECH_LAYER_S["default"],
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,

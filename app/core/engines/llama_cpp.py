@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.engines import constants as c
 from app.core.engines.record import (
     Backend,
     ByAge,
@@ -79,18 +80,20 @@ ENGINE = Engine(
     ),
     speed=EngineSpeed(
         # Since 2025 it replays graphs of launches.
-        layer_s=ByAge(new=40e-6, usual=90e-6, old=90e-6),
-        step_s=0.0005,
+        layer_s=ByAge(
+            new=c.LAYER_S["llama.cpp new"], usual=c.LAYER_S["llama.cpp"], old=c.LAYER_S["llama.cpp"]
+        ),
+        step_s=c.STEP_S["llama.cpp"],
         sequence_s=0.0,
         narrow_layer_share=0.0,
         eager=False,
         ggml=True,
         prefill=1.0,
         # No fused kernel before 2025.
-        attention_cost=7.0,
-        serving_share=0.85,
-        saturated_sequences=512.0,
-        speech_layer_s=1.4e-3,
+        attention_cost=c.ATTENTION_COST["llama.cpp"],
+        serving_share=c.SERVING_SHARE["default"],
+        saturated_sequences=c.SATURATED_SEQUENCES["default"],
+        speech_layer_s=c.SPEECH_LAYER_S["default"],
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,

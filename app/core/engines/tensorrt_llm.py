@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.engines import constants as c
 from app.core.engines.record import (
     Backend,
     ByAge,
@@ -79,18 +80,20 @@ ENGINE = Engine(
         speech_gib=0.6,
     ),
     speed=EngineSpeed(
-        layer_s=ByAge(new=40e-6, usual=40e-6, old=40e-6),
-        step_s=0.0004,
-        sequence_s=8e-6,
+        layer_s=ByAge(
+            new=c.LAYER_S["tensorrt-llm"], usual=c.LAYER_S["tensorrt-llm"], old=c.LAYER_S["tensorrt-llm"]
+        ),
+        step_s=c.STEP_S["tensorrt-llm"],
+        sequence_s=c.SEQUENCE_S["tensorrt-llm"],
         narrow_layer_share=0.0,
         eager=False,
         ggml=False,
         prefill=1.0,
         attention_cost=1.0,
         # Tuned runs of fixed lengths.
-        serving_share=1.20,
-        saturated_sequences=2048.0,
-        speech_layer_s=1.4e-3,
+        serving_share=c.SERVING_SHARE["tensorrt-llm"],
+        saturated_sequences=c.SATURATED_SEQUENCES["tensorrt-llm"],
+        speech_layer_s=c.SPEECH_LAYER_S["default"],
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core.engines import constants as c
 from app.core.engines.record import (
     Backend,
     ByAge,
@@ -83,18 +84,18 @@ ENGINE = Engine(
     speed=EngineSpeed(
         # Old: before graphs of launches (0.2.7, January 2024) every kernel was launched from Python. Llama 2
         # 70B over two and four A100 PCIe: 15 and 18 tokens/s (github.com/sh1ng/llm-perf-bench, 2026-11-30).
-        layer_s=ByAge(new=30e-6, usual=30e-6, old=300e-6),
-        step_s=0.0005,
-        sequence_s=30e-6,
-        narrow_layer_share=0.5,
+        layer_s=ByAge(new=c.LAYER_S["vllm"], usual=c.LAYER_S["vllm"], old=c.LAYER_S["vllm old"]),
+        step_s=c.STEP_S["vllm"],
+        sequence_s=c.SEQUENCE_S["vllm"],
+        narrow_layer_share=c.NARROW_LAYER_SHARE["vllm"],
         eager=False,
         ggml=False,
         prefill=1.0,
         attention_cost=1.0,
         # Out of the box under chat traffic, over tuned runs of fixed lengths: ragged lengths, preemption.
-        serving_share=0.85,
-        saturated_sequences=512.0,
-        speech_layer_s=1.4e-3,
+        serving_share=c.SERVING_SHARE["default"],
+        saturated_sequences=c.SATURATED_SEQUENCES["default"],
+        speech_layer_s=c.SPEECH_LAYER_S["default"],
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,

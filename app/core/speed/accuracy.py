@@ -14,9 +14,9 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable
 from app.core.model.architecture import ModelArchitecture
-from app.core.speed.anchors import Evidence
-from app.core.speed.rows import Observed, group_of, observe
-from app.core.speed.splits import Held, held_out, is_fitted
+from app.core.speed.evidence import Evidence
+from app.core.speed.hidden import Held, held_out, is_fitted
+from app.core.speed.measurements import Observed, group_of, observe
 
 WITHIN = 1.5
 LEAST_CARDS = 5

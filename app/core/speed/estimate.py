@@ -13,11 +13,11 @@ from app.core.formats import format_of
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
-from app.core.speed.anchors import BenchmarkIndex, Corrections, corrections
+from app.core.speed.evidence import BenchmarkIndex, Corrections, corrections
 from app.core.speed.generation import schedule, speed_assumptions
-from app.core.speed.own import NO_PINS, PARTS, RUN, OwnRow, Pins, pins
+from app.core.speed.measurements import STEPS_PER_S
+from app.core.speed.own import NO_OWN, PARTS, RUN, OwnCorrection, OwnRow, own_correction
 from app.core.speed.predict import predict
-from app.core.speed.rows import STEPS_PER_S
 from app.core.speed.terms import Plans, Shape, Terms, cell_of
 from app.core.speed.worked import Question, SpeedFormulas, formulas
 from app.core.workload import Parallelism, Workload, resolve
@@ -28,7 +28,7 @@ WIDE = ("fp32", "tf32")
 """Formats of one size: the products of the second run on matrix units."""
 RUN_PHASE = "whole_run"
 HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving"}
-"""Phase of `anchors.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
+"""Phase of `evidence.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class SpeedGrid:
 
     @property
     def headline(self) -> str:
-        """Phase of `anchors.PHASES` that corrects the headline figure."""
+        """Phase of `evidence.PHASES` that corrects the headline figure."""
         return HEADLINE.get(self.terms.phase, "other")
 
     def formulas(self, card: int, plan: int) -> SpeedFormulas:
@@ -101,7 +101,7 @@ class SpeedGrid:
         """One of `widths`."""
         phase = self.terms.phase
         if phase == RUN_PHASE:
-            if RUN in self.corrections.pins.weight:
+            if RUN in self.corrections.own.weight:
                 return float(self.widths([(card, plan)])[0])
             prefill, decode = (cell_of(self.terms.detail[f"{p}_s"], card, plan) for p in PARTS)
             first, second = (self.corrections.width(card, plan, p) for p in PARTS)
@@ -187,7 +187,7 @@ def speed_grid(
     gpus: Sequence[Gpu],
     benchmarks: Sequence[Benchmark] = (),
     rows: Index | None = None,
-    pinned: bool = True,
+    own_first: bool = True,
 ) -> SpeedGrid:
     """Throughput of cards under every plan.
 
@@ -196,7 +196,7 @@ def speed_grid(
     work: a resolved workload. plans: any number. table, gpus: the cards, in one order.
     benchmarks: measurements that may correct the model. rows: of the cards that are asked about; all by
     default. What is measured on the others informs them.
-    pinned: whether own measurements decide what they measured.
+    own_first: whether own measurements decide what they measured.
 
     Returns
     -------
@@ -207,11 +207,11 @@ def speed_grid(
     tf32 moves the bytes of fp32 and multiplies faster: it is never answered slower than fp32, and a card
     without it answers fp32. Few have measured plain fp32 on a card with tf32, so fp32 yields unless it was.
     """
-    grid = _grid(work, plans, table, gpus, benchmarks, rows, pinned)
+    grid = _grid(work, plans, table, gpus, benchmarks, rows, own_first)
     if work.precision not in WIDE:
         return grid
     twin = replace(work, precision=WIDE[1 - WIDE.index(work.precision)])
-    other = _grid(twin, plans, table, gpus, benchmarks, rows, pinned)
+    other = _grid(twin, plans, table, gpus, benchmarks, rows, own_first)
     vector, matrix = (grid, other) if work.precision == WIDE[0] else (other, grid)
     lacks = compute_rate(table, format_of("tf32")).fallback[grid.corrections.cards]
     clash = ~lacks[:, np.newaxis] & (vector.expected > matrix.expected)
@@ -231,7 +231,7 @@ def _grid(
     gpus: Sequence[Gpu],
     benchmarks: Sequence[Benchmark],
     rows: Index | None,
-    pinned: bool,
+    own_first: bool,
 ) -> SpeedGrid:
     """As `speed_grid`, fp32 and tf32 each by itself."""
     column = table.column()
@@ -249,8 +249,8 @@ def _grid(
             kinds["serving"] = "serving"
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
     found = corrections(work, table, position, index, kinds, [p.cards for p in plans], rows)
-    if pinned:
-        found = found.pinned(_pins(work, terms, plans, table, gpus, index))
+    if own_first:
+        found = found.with_own(_own_correction(work, terms, plans, table, gpus, index))
     shape = Shape.of(work)
     limit_ms = work.latency_limit_ms if work.load != "single" and "decode" in terms.detail else None
     if limit_ms:
@@ -264,7 +264,7 @@ def _grid(
         # Each phase is corrected by its own measurements; the rate of the run follows from both times.
         plain = terms.detail["prefill_s"] + terms.detail["decode_s"]
         corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
-        run = np.exp(found.pins.offset.get(RUN, 0.0))
+        run = np.exp(found.own.offset.get(RUN, 0.0))
         whole = np.asarray(rate * plain / corrected * run, dtype=np.float64)
         return SpeedGrid(terms, found, whole, question, limit_ms=limit_ms)
     offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
@@ -296,30 +296,32 @@ def _at_least_in_turns(grid: SpeedGrid) -> SpeedGrid:
     return replace(grid, expected=np.where(better, turns, grid.expected))
 
 
-def _pins(
+def _own_correction(
     work: Workload,
     terms: Terms,
     plans: Sequence[Parallelism],
     table: GpuTable,
     gpus: Sequence[Gpu],
     benchmarks: BenchmarkIndex,
-) -> Pins:
+) -> OwnCorrection:
     """What own measurements say of the cells of a question."""
     rows = benchmarks.own(work.model)
     if not rows:
-        return NO_PINS
+        return NO_OWN
     position = {g.id: i for i, g in enumerate(gpus)}
     phases = (*PARTS, RUN) if terms.phase == RUN_PHASE else (HEADLINE.get(terms.phase, "other"),)
 
     def estimated(own: OwnRow) -> float:
-        grid = speed_grid(own.work, (own.plan,), table, gpus, benchmarks, pinned=False)
+        grid = speed_grid(own.work, (own.plan,), table, gpus, benchmarks, own_first=False)
         card = position[own.row.gpu_id]
         if own.phase in PARTS:
             return cell_of(grid.terms.detail[own.phase], card, 0) * grid.factor(own.phase, card, 0)
         steps = schedule(own.work.model)[0] if own.row.unit == STEPS_PER_S else 1.0
         return float(grid.expected[card, 0]) * steps
 
-    return pins(work, phases, plans, position, rows, lambda own: benchmarks.figure(own, table, estimated))
+    return own_correction(
+        work, phases, plans, position, rows, lambda own: benchmarks.figure(own, table, estimated)
+    )
 
 
 def estimate(

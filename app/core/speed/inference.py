@@ -11,9 +11,8 @@ from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import expert_layers
 from app.core.speed import constants as c
-from app.core.speed.hopper import multiprocessor_share, power_share
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
-from app.core.speed.terms import Plans, Shape, Terms, power_sum
+from app.core.speed.terms import Plans, Shape, Terms, multiprocessor_share, power_share, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
 from app.core.tracing import counted, floats, named, operand
 from app.core.units import GB, GIB, TERA, Number

@@ -11,7 +11,7 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats
 from app.core.model.architecture import ModelArchitecture
-from app.core.speed.rows import (
+from app.core.speed.measurements import (
     features,
     local_batch,
     model_of_row,
@@ -51,13 +51,13 @@ class OwnRow:
     work: Workload
     plan: Parallelism
     phase: str
-    """prefill, decode, serving, other of `anchors.PHASES`, or RUN."""
+    """prefill, decode, serving, other of `evidence.PHASES`, or RUN."""
     place: tuple[float, float, float]
     """log2 of batch per card, length and output."""
 
 
 @dataclass(frozen=True)
-class Pins:
+class OwnCorrection:
     """What own measurements say of the cells of one question."""
 
     offset: Mapping[str, Floats] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Pins:
         return bool(self.weight)
 
 
-NO_PINS = Pins()
+NO_OWN = OwnCorrection()
 
 
 def own_rows(rows: Sequence[Benchmark], models: Mapping[str, ModelArchitecture]) -> tuple[OwnRow, ...]:
@@ -110,14 +110,14 @@ def place_of(work: Workload, count: int, phase: str) -> tuple[float, float, floa
     return float(batches), float(length), written
 
 
-def pins(
+def own_correction(
     work: Workload,
     phases: Sequence[str],
     plans: Sequence[Parallelism],
     position: Mapping[str, int],
     rows: Sequence[OwnRow],
     estimated: Callable[[OwnRow], float],
-) -> Pins:
+) -> OwnCorrection:
     """What own measurements say of a question on each card and plan.
 
     Parameters
@@ -128,11 +128,11 @@ def pins(
 
     Returns
     -------
-    Offsets and weights over cards x plans; NO_PINS where no own measurement speaks of the question.
+    Offsets and weights over cards x plans; NO_OWN where no own measurement speaks of the question.
     """
     alike = [own for own in rows if own.phase in phases and own.row.gpu_id in position and _same(own, work)]
     if not alike:
-        return NO_PINS
+        return NO_OWN
     counts = np.array(Plans.of(plans).cards, dtype=np.float64).reshape(-1)
     size = (max(position.values()) + 1, len(plans))
     total: dict[str, Floats] = {}
@@ -154,7 +154,7 @@ def pins(
             key = (own.phase, card, count)
             sources[key] = (*sources.get(key, ()), own.row.id)
     offset = {phase: sums / np.maximum(1.0, weight[phase]) for phase, sums in total.items()}
-    return Pins(offset, {phase: np.minimum(1.0, w) for phase, w in weight.items()}, sources)
+    return OwnCorrection(offset, {phase: np.minimum(1.0, w) for phase, w in weight.items()}, sources)
 
 
 def _phase_of(row: Benchmark, work: Workload) -> str:

@@ -10,9 +10,8 @@ from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
-from app.core.speed.hopper import power_share
 from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling
-from app.core.speed.terms import Plans, Shape, Terms, vector_clock
+from app.core.speed.terms import Plans, Shape, Terms, power_share, vector_clock
 from app.core.tracing import floats, named, operand
 from app.core.units import GB, TERA, Number
 from app.core.workload import TOKEN_FAMILIES, Workload

@@ -143,7 +143,7 @@ def _candidates(
     """Ways in which the speed of a cell may have been found, each with the times that make up its step."""
     units = _units(terms)
     if terms.phase == "whole_run":
-        run = grid.corrections.pins.offset.get("run")
+        run = grid.corrections.own.offset.get("run")
         factor = 1.0 if run is None else math.exp(run[card, plan])
         applied = given(factor, "run_correction") if factor != 1.0 else 1.0
         yield _over(units, _turns(grid, terms, card, plan), applied)

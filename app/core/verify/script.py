@@ -11,7 +11,7 @@ from app.core.engines.record import Backend
 from app.core.formats import COMPUTE_TYPES
 from app.core.gpu import Gpu
 from app.core.model.architecture import ModelArchitecture
-from app.core.speed.rows import QUERIES_PER_S, UNIT_OF_FAMILY
+from app.core.speed.measurements import QUERIES_PER_S, UNIT_OF_FAMILY
 from app.core.verify import common_part, tensorflow_part, torch_part
 from app.core.workload import Workload
 

@@ -1,4 +1,4 @@
-"""Measurements as anchors: they correct the model by what they share with the question."""
+"""Measurements as evidence: they correct the model by what they share with the question."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import overload
 
 import numpy as np
 
+from app.core.calibration import ENOUGH_ROWS, installed
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark
 from app.core.gpu_table import CARD_CLASSES, Floats, GpuTable, Index
 from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
+from app.core.speed.deviations import Covariances, Points, Posterior, causes_of
 from app.core.speed.inference import reference_kernels
-from app.core.speed.levels import Points, Posterior, Pulls
-from app.core.speed.own import NO_PINS, OWN_WIDTH, OwnRow, Pins, own_rows
-from app.core.speed.rows import (
+from app.core.speed.measurements import (
     Observed,
     features,
     group_of,
     observe,
     series_of,
 )
+from app.core.speed.own import NO_OWN, OWN_WIDTH, OwnCorrection, OwnRow, own_rows
 from app.core.speed.terms import Shape
 from app.core.workload import Workload
 
@@ -32,7 +33,44 @@ PHASES = ("prefill", "decode", "serving", "other")
 FAR_OCTAVES = 2.0
 """Beyond this distance a measurement of the card itself counts as a calibration, not as a measurement."""
 SHOWN_ROWS = 5
-_MEASURED = np.array([name in c.MEASURED_CLASSES for name in CARD_CLASSES])
+
+
+def thin_factor(rows: Floats) -> Floats:
+    """Widening of an interval by few measurements: UNKNOWN_CLASS_FACTOR without any, 1 from five on."""
+    missing = 1.0 - np.minimum(rows, ENOUGH_ROWS) / ENOUGH_ROWS
+    return np.asarray(c.UNKNOWN_CLASS_FACTOR**missing, dtype=np.float64)
+
+
+def _rows_by_class() -> Floats:
+    """Measurements of the fitted half behind the best known constant of each card class."""
+    found = np.zeros(len(CARD_CLASSES))
+    for entry in installed().entries.values():
+        if entry.key in CARD_CLASSES:
+            place = CARD_CLASSES.index(entry.key)
+            found[place] = max(found[place], entry.n)
+    return found
+
+
+_CLASS_FACTOR = thin_factor(_rows_by_class())
+_THIN = tuple(
+    entry for entry in installed().entries.values() if entry.thin and entry.rows and entry.rows.narrow
+)
+
+
+def thin_constants(group: str, kind: str, engine: str, precision: str, model: str) -> Floats:
+    """Widening by constants that were read from fewer than ENOUGH_ROWS measurements, over CARD_CLASSES.
+
+    Parameters
+    ----------
+    group, kind: class of work whose evidence counts, and its special case. engine, precision, model: labels.
+    """
+    found = np.ones(len(CARD_CLASSES))
+    for entry in _THIN:
+        rows = entry.rows
+        if rows and rows.asks(group, kind, engine, precision, model):
+            classes = [not rows.card_classes or name in rows.card_classes for name in CARD_CLASSES]
+            found = np.where(classes, np.maximum(found, thin_factor(np.array(float(entry.n)))), found)
+    return found
 
 
 class BenchmarkIndex(Sequence[Benchmark]):
@@ -126,6 +164,8 @@ class Evidence:
     """Label name -> label -> code."""
     card_codes: Mapping[str, Index]
     """Codes of each card of the table; -1 where no row speaks of it."""
+    class_rows: Floats
+    """Rows of each of CARD_CLASSES."""
 
     @classmethod
     def of(cls, found: Observed, group: str, table: GpuTable, position: Mapping[str, int]) -> Evidence | None:
@@ -134,14 +174,15 @@ class Evidence:
         if not chosen.size:
             return None
         points, numbers = points_of(found, chosen, table, position)
-        posterior = Posterior.of(levels_of(group), points, found.log_ratio[chosen], c.NOISE)
+        posterior = Posterior.of(causes_of(group), points, found.log_ratio[chosen], c.NOISE)
         cards = np.full(len(table), -1, dtype=np.intp)
         for gpu_id, code in numbers["card"].items():
             cards[position[gpu_id]] = code
         seen = np.unique(points.codes["card_class"])
         classes = np.where(np.isin(table.card_class, seen), table.card_class, -1)
         rows = tuple(found.rows[i] for i in chosen)
-        return cls(group, posterior, rows, numbers, {"card": cards, "card_class": classes})
+        class_rows = np.bincount(points.codes["card_class"], minlength=len(CARD_CLASSES)).astype(np.float64)
+        return cls(group, posterior, rows, numbers, {"card": cards, "card_class": classes}, class_rows)
 
     def asked(self, work: Workload) -> Points:
         """The question as one point, without a card and for one card."""
@@ -151,7 +192,7 @@ class Evidence:
             "engine": work.engine,
             "model": model.id,
             "series": series_of(model),
-            # Nobody knows whose software the question will run on; own measurements are pinned apart.
+            # Nobody knows whose software the question will run on; own measurements have a say of their own.
             "source": "",
         }
         codes = {
@@ -170,6 +211,19 @@ class Evidence:
             np.atleast_1d(length),
             np.zeros(1),
         )
+
+    def label(self, name: str, row: int) -> str:
+        """What a row is called, by the name of a label."""
+        return str(self._labels[name][self.posterior.points.codes[name][row]])
+
+    @cached_property
+    def _labels(self) -> Mapping[str, tuple[str, ...]]:
+        return {name: tuple(sorted(codes, key=codes.__getitem__)) for name, codes in self.numbers.items()}
+
+    def class_factor(self, kind: str, work: Workload) -> Floats:
+        """Widening of the intervals of a question where few measurements speak, over CARD_CLASSES."""
+        labels = (work.engine, work.format.speed_group, work.model.id)
+        return np.maximum(thin_factor(self.class_rows), thin_constants(self.group, kind, *labels))
 
     def distance(self, point: Points) -> Floats:
         """Octaves from each row of this card, model, precision and engine; infinite for other rows."""
@@ -197,9 +251,11 @@ class Phase:
 
     evidence: Evidence
     asked: Points
-    pulls: Pulls
+    covariances: Covariances
     kind: str
     """Class of `constants.WIDTHS`."""
+    class_factor: Floats
+    """Widening where few measurements speak, over CARD_CLASSES."""
     _widths: dict[tuple[int, float], float] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -253,8 +309,9 @@ class Phase:
         if missing:
             rows = np.array([card for card, _ in missing], dtype=np.intp)
             codes = {name: k[rows] for name, k in self.evidence.card_codes.items()}
-            spread = np.sqrt(self.pulls.variance(codes, np.log2([count for _, count in missing])))
-            spread *= np.where(codes["card_class"] >= 0, 1.0, c.UNKNOWN_CLASS_FACTOR)
+            spread = np.sqrt(self.covariances.variance(codes, np.log2([count for _, count in missing])))
+            # No card of the family was measured: the last value stands for all of these.
+            spread *= np.append(self.class_factor, c.UNKNOWN_CLASS_FACTOR)[codes["card_class"]]
             spread *= c.KIND_FACTOR.get(self.kind, 1.0) * c.INTERVAL_FACTOR.get(
                 self.evidence.group, c.INTERVAL_DEFAULT
             )
@@ -277,23 +334,23 @@ class Corrections:
     """Half-width of the 80 % interval of the model alone, by phase, for each card."""
     least: float
     """No interval is narrower: reference kernels."""
-    pins: Pins = NO_PINS
+    own: OwnCorrection = NO_OWN
     """What own measurements say: weights and sources by row of the evidence's table, offsets as here."""
 
-    def pinned(self, pins: Pins) -> Corrections:
+    def with_own(self, own: OwnCorrection) -> Corrections:
         """The same, own measurements having their say."""
-        if not pins:
+        if not own:
             return self
         offset = dict(self.offset)
-        added = {phase: values[self.cards] for phase, values in pins.offset.items()}
+        added = {phase: values[self.cards] for phase, values in own.offset.items()}
         for phase in PHASES:
             if phase in added:
                 offset[phase] = offset.get(phase, 0.0) + added[phase]
-        return replace(self, offset=offset, pins=replace(pins, offset=added))
+        return replace(self, offset=offset, own=replace(own, offset=added))
 
     def narrowed(self, width: Floats, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
         """Half-widths where own measurements are taken into account."""
-        weight = self.pins.weight.get(phase)
+        weight = self.own.weight.get(phase)
         if weight is None:
             return width
         share = np.array([weight[int(self.cards[card]), plan] for card, plan in cells])
@@ -311,7 +368,7 @@ class Corrections:
 
     def width(self, card: int, plan: int, phase: str) -> float:
         """One of `widths`, without arrays where it is worked out already."""
-        if phase in self.pins.weight:
+        if phase in self.own.weight:
             return float(self.widths([(card, plan)], phase)[0])
         found = self.phases.get(phase)
         if found is None:
@@ -321,9 +378,9 @@ class Corrections:
 
     def own_sources(self, card: int, plan: int, phase: str) -> tuple[str, ...]:
         """Ids of the own measurements near one phase of one cell."""
-        if not self.pins:
+        if not self.own:
             return ()
-        return self.pins.sources.get((phase, int(self.cards[card]), self.counts[plan]), ())
+        return self.own.sources.get((phase, int(self.cards[card]), self.counts[plan]), ())
 
     def basis(self, card: int, plan: int, phase: str) -> tuple[Basis, tuple[str, ...]]:
         """How one phase is known, and the rows that say so, the nearest first."""
@@ -376,10 +433,10 @@ def corrections(
         if evidence is not None:
             # Only rows of servers have no batch of their own: reading and writing are asked at theirs.
             asked = evidence.asked(work if phase == "serving" else as_batch(work))
-            pulls = evidence.posterior.pulls(asked)
-            found[phase] = Phase(evidence, asked, pulls, kind)
+            covariances = evidence.posterior.covariances(asked)
+            found[phase] = Phase(evidence, asked, covariances, kind, evidence.class_factor(kind, work))
             codes = {name: code[rows] for name, code in evidence.card_codes.items()}
-            mean = pulls.mean(codes, np.log2(distinct))
+            mean = covariances.mean(codes, np.log2(distinct))
             offset[phase] = mean[:, column]
     return Corrections(
         offset=offset,
@@ -401,16 +458,7 @@ def as_batch(work: Workload) -> Workload:
 def model_width(work: Workload, classes: Index, kind: str) -> Floats:
     """Half-width of the 80 % interval of the model alone for cards of some classes."""
     width = c.WIDTHS[kind] * (c.ASSUMED_DIMENSIONS_FACTOR if work.model.dimensions_assumed else 1.0)
-    return np.where(_MEASURED[classes], width, width * c.UNKNOWN_CLASS_FACTOR)
-
-
-def levels_of(group: str) -> tuple[c.Level, ...]:
-    """The levels with the spreads of one class."""
-    scale = c.LEVEL_SCALE.get(group, 1.0)
-    cards = scale * c.SCALING_SCALE.get(group, 1.0)
-    return tuple(
-        replace(level, spread=level.spread * (cards if level.scaling else scale)) for level in c.LEVELS
-    )
+    return np.asarray(width * _CLASS_FACTOR[classes], dtype=np.float64)
 
 
 def points_of(

@@ -1,14 +1,13 @@
-"""Pooling over levels: the fast ways to the answer agree with the plain one."""
+"""Pooling over causes: the fast ways to the answer agree with the plain one."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from app.core.speed import constants as c
-from app.core.speed.levels import Points, Posterior, covariance
+from app.core.speed.deviations import Points, Posterior, causes_of, covariance
 
-LEVELS = c.LEVELS
+CAUSES = causes_of("no class of its own")
 RNG = np.random.default_rng(7)
 N = 40
 
@@ -23,14 +22,14 @@ def points(n: int) -> Points:
 
 ROWS = points(N)
 RATIOS = RNG.normal(0.1, 0.2, N)
-POSTERIOR = Posterior.of(LEVELS, ROWS, RATIOS, 0.05)
+POSTERIOR = Posterior.of(CAUSES, ROWS, RATIOS, 0.05)
 
 
 def plain(known: np.ndarray, asked: Points) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance by the textbook, from the covariance of the known rows alone."""
     inside = POSTERIOR.covariance_matrix[np.ix_(known, known)]
-    cross = sum(level.spread**2 * covariance(level, asked, ROWS.take(known)) for level in LEVELS)
-    prior = 0.05**2 + sum(level.spread**2 * (asked.count if level.scaling else 1.0) for level in LEVELS)
+    cross = sum(cause.spread**2 * covariance(cause, asked, ROWS.take(known)) for cause in CAUSES)
+    prior = 0.05**2 + sum(cause.spread**2 * (asked.count if cause.scaling else 1.0) for cause in CAUSES)
     inverse = np.linalg.inv(inside)
     return cross @ inverse @ RATIOS[known], prior - np.einsum("ij,jk,ik->i", cross, inverse, cross)
 
@@ -60,7 +59,7 @@ def test_a_whole_table_of_cards_gets_what_each_card_would():
     asked = points(1)
     cards = {"card": np.array([0, 3, 5, -1]), "card_class": np.array([0, 1, 2, 1])}
     counts = np.array([0.0, 1.0, 3.0])
-    pulls = POSTERIOR.pulls(asked)
+    pulls = POSTERIOR.covariances(asked)
     table = pulls.mean(cards, counts)
     every = np.arange(N)
     for i in range(4):
@@ -80,7 +79,7 @@ def test_a_whole_table_of_cards_gets_what_each_card_would():
 
 
 def test_many_cells_at_once_are_as_many_one_by_one():
-    pulls = POSTERIOR.pulls(points(1))
+    pulls = POSTERIOR.covariances(points(1))
     cards = {"card": RNG.integers(0, 6, 25), "card_class": np.zeros(25, dtype=np.intp)}
     counts = RNG.integers(0, 4, 25).astype(float)
     together = pulls.variance(cards, counts)
@@ -96,16 +95,16 @@ def test_a_row_far_from_all_others_hardly_counts():
         {k: np.zeros(9, dtype=np.intp) for k in ROWS.codes}, np.full(9, 5.0), np.full(9, 9.0), np.zeros(9)
     )
     ratios = np.array([0.1] * 8 + [3.0])
-    pulls = Posterior.of(LEVELS, same, ratios, 0.05).pulls(same.take(np.array([0])))
+    pulls = Posterior.of(CAUSES, same, ratios, 0.05).covariances(same.take(np.array([0])))
     card = {"card": np.array([0]), "card_class": np.array([0])}
     assert float(pulls.mean(card, np.array([0.0]))[0, 0]) == pytest.approx(0.1, abs=0.04)
 
 
 def test_no_evidence_leaves_the_model_as_it_is():
     strange = Points({k: np.full(1, -1) for k in ROWS.codes}, np.array([5.0]), np.array([9.0]), np.zeros(1))
-    levels = tuple(level for level in LEVELS if level.labels)
-    pulls = Posterior.of(levels, ROWS, RATIOS, 0.05).pulls(strange)
+    causes = tuple(cause for cause in CAUSES if cause.labels)
+    pulls = Posterior.of(causes, ROWS, RATIOS, 0.05).covariances(strange)
     card = {"card": np.array([-1]), "card_class": np.array([-1])}
     assert pulls.mean(card, np.zeros(1))[0, 0] == 0.0
-    whole = 0.05**2 + sum(level.spread**2 for level in levels if not level.scaling)
+    whole = 0.05**2 + sum(cause.spread**2 for cause in causes if not cause.scaling)
     assert pulls.variance(card, np.zeros(1))[0] == pytest.approx(whole)

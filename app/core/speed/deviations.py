@@ -43,16 +43,49 @@ register(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause by which measurements deviate together from the model."""
+
+    labels: tuple[str, ...]
+    """Rows that agree in all of these share the deviation."""
+    spread: float
+    """Its standard deviation, in natural logarithms."""
+    octaves: float = 0.0
+    """Distance in batch and length over which it fades, powers of two; 0 = not at all."""
+    scaling: bool = False
+    """It grows with the doublings of the cards."""
+
+
+def causes_of(group: str) -> tuple[Cause, ...]:
+    """The causes with their spreads in one class of work."""
+    scale = c.CAUSE_SCALE.get(group, 1.0)
+    cards = scale * c.SCALING_CAUSE_SCALE.get(group, 1.0)
+    found = []
+    for key, spread in c.CAUSE_SPREAD.items():
+        labels, *words = key.split()
+        scaling = "scaling" in words
+        found.append(
+            Cause(
+                () if labels == "all" else tuple(labels.split("+")),
+                spread * (cards if scaling else scale),
+                c.CAUSE_OCTAVES[key] if "near" in words else 0.0,
+                scaling,
+            )
+        )
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Points:
-    """Measurements or questions as the levels see them; every array (points,)."""
+    """Measurements or questions as the causes see them; every array (points,)."""
 
     codes: Mapping[str, Index]
     """Label name -> number of the label; -1 = none, equal to nothing."""
     batch: Floats
     length: Floats
     count: Floats
-    """Powers of two, as in `rows.Observed`."""
+    """Powers of two, as in `measurements.Observed`."""
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -67,23 +100,23 @@ class Points:
         )
 
 
-def covariance(level: c.Level, a: Points, b: Points, labels: Sequence[str] | None = None) -> Floats:
-    """Covariance that one level puts between two sets of points, (a, b), for a spread of 1.
+def covariance(cause: Cause, a: Points, b: Points, labels: Sequence[str] | None = None) -> Floats:
+    """Covariance that one cause puts between two sets of points, (a, b), for a spread of 1.
 
     Parameters
     ----------
-    level: the level. a, b: points. labels: of the level's, those that are compared; all by default.
+    cause: the cause. a, b: points. labels: of the cause's, those that are compared; all by default.
     """
     shape = (len(a), len(b))
     found = np.ones(shape)
-    for name in level.labels if labels is None else labels:
+    for name in cause.labels if labels is None else labels:
         one, other = a.codes[name][:, np.newaxis], b.codes[name][np.newaxis, :]
         found *= (one == other) & (one >= 0)
-    if level.octaves:
-        apart = ((a.batch[:, np.newaxis] - b.batch) / level.octaves) ** 2
-        apart += ((a.length[:, np.newaxis] - b.length) / level.octaves) ** 2
+    if cause.octaves:
+        apart = ((a.batch[:, np.newaxis] - b.batch) / cause.octaves) ** 2
+        apart += ((a.length[:, np.newaxis] - b.length) / cause.octaves) ** 2
         found *= np.exp(-0.5 * apart)
-    if level.scaling:
+    if cause.scaling:
         # A deviation that grows with every doubling of the cards, and that one card does not have.
         found *= np.minimum(a.count[:, np.newaxis], b.count)
     return found
@@ -93,7 +126,7 @@ def covariance(level: c.Level, a: Points, b: Points, labels: Sequence[str] | Non
 class Posterior:
     """One class of measurements, taken in."""
 
-    levels: tuple[c.Level, ...]
+    causes: tuple[Cause, ...]
     points: Points
     log_ratio: Floats
     covariance_matrix: Floats
@@ -106,20 +139,20 @@ class Posterior:
     """Variance of one measurement, the source's own deviation apart."""
 
     @classmethod
-    def of(cls, levels: Sequence[c.Level], points: Points, log_ratio: Floats, noise: float) -> Posterior:
+    def of(cls, causes: Sequence[Cause], points: Points, log_ratio: Floats, noise: float) -> Posterior:
         """Take measurements in.
 
         Parameters
         ----------
-        levels: with their spreads. points, log_ratio: the measurements. noise: standard deviation of one.
+        causes: with their spreads. points, log_ratio: the measurements. noise: standard deviation of one.
 
         Returns
         -------
         The posterior; rows far from what all others say weigh less (Student's t by reweighting).
         """
         signal = np.zeros((len(points), len(points)))
-        for level in levels:
-            signal += level.spread**2 * covariance(level, points, points)
+        for cause in causes:
+            signal += cause.spread**2 * covariance(cause, points, points)
         trust = np.ones(len(points))
         whole = signal
         for _ in range(ROUNDS if len(points) > 2 else 1):
@@ -128,9 +161,9 @@ class Posterior:
             rest = variance * np.linalg.solve(whole, log_ratio)
             trust = (DEGREES + 1.0) / (DEGREES + (rest / noise) ** 2)
         inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
-        return cls(tuple(levels), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
+        return cls(tuple(causes), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
 
-    def pulls(self, asked: Points) -> Pulls:
+    def covariances(self, asked: Points) -> Covariances:
         """Covariance of every row with one question, apart by the label of the card that must agree.
 
         Parameters
@@ -145,38 +178,38 @@ class Posterior:
         }
         squared = (rows.batch - asked.batch[0]) ** 2 + (rows.length - asked.length[0]) ** 2
         near = {
-            level.octaves: np.exp(-0.5 * squared / level.octaves**2) for level in self.levels if level.octaves
+            cause.octaves: np.exp(-0.5 * squared / cause.octaves**2) for cause in self.causes if cause.octaves
         }
         fixed = {name: np.zeros(len(rows)) for name in ("", *CARD_LABELS)}
         scaling = {name: np.zeros(len(rows)) for name in ("", *CARD_LABELS)}
-        for level in self.levels:
-            pull = np.full(len(rows), level.spread**2)
+        for cause in self.causes:
+            tie = np.full(len(rows), cause.spread**2)
             card = ""
-            for name in level.labels:
+            for name in cause.labels:
                 if name in CARD_LABELS:
                     card = name
                 else:
-                    pull *= match[name]
-            if level.octaves:
-                pull *= near[level.octaves]
-            (scaling if level.scaling else fixed)[card] += pull
-        return Pulls(self, fixed, scaling)
+                    tie *= match[name]
+            if cause.octaves:
+                tie *= near[cause.octaves]
+            (scaling if cause.scaling else fixed)[card] += tie
+        return Covariances(self, fixed, scaling)
 
     @cached_property
     def _as_asked(self) -> Floats:
         """Covariance of each row as a question of an unknown source with every row."""
         total = np.zeros((len(self.points), len(self.points)))
-        for level in self.levels:
-            if not set(level.labels) & set(SOURCE_LABELS):
-                total += level.spread**2 * covariance(level, self.points, self.points)
+        for cause in self.causes:
+            if not set(cause.labels) & set(SOURCE_LABELS):
+                total += cause.spread**2 * covariance(cause, self.points, self.points)
         return total
 
     @cached_property
     def _prior(self) -> Floats:
         """Variance of each row before anything is measured."""
         total = np.full(len(self.points), self.noise)
-        for level in self.levels:
-            total += level.spread**2 * (self.points.count if level.scaling else 1.0)
+        for cause in self.causes:
+            total += cause.spread**2 * (self.points.count if cause.scaling else 1.0)
         return total
 
     def each_without_itself(self) -> tuple[Floats, Floats]:
@@ -222,7 +255,7 @@ class Posterior:
 
 
 @dataclass(frozen=True)
-class Pulls:
+class Covariances:
     """One question against the measurements: what is left is which card, and how many."""
 
     posterior: Posterior
@@ -250,10 +283,10 @@ class Pulls:
         shared = np.minimum(counts[:, np.newaxis], rows.count)
         cross = np.zeros((len(counts), len(rows)))
         for name in self.fixed:
-            pull = self.fixed[name] + self.scaling[name] * shared
+            tie = self.fixed[name] + self.scaling[name] * shared
             if name:
-                pull = pull * (rows.codes[name] == card_codes[name][:, np.newaxis])
-            cross += pull
+                tie = tie * (rows.codes[name] == card_codes[name][:, np.newaxis])
+            cross += tie
         # Products below the size at which BLAS starts its threads: waking them costs more than they save.
         # By columns, so that the matrix, the largest of all, is read once.
         step = max(1, ONE_THREAD // max(1, cross.size))
@@ -263,21 +296,21 @@ class Pulls:
             part = slice(first, first + step)
             explained += np.sum(cross @ matrix[:, part] * cross[:, part], axis=1)
         prior = np.full(len(counts), self.posterior.noise)
-        for level in self.posterior.levels:
-            prior += level.spread**2 * (counts if level.scaling else 1.0)
+        for cause in self.posterior.causes:
+            prior += cause.spread**2 * (counts if cause.scaling else 1.0)
         return np.asarray(np.maximum(prior - explained, self.posterior.noise), dtype=np.float64)
 
     def _sum(
-        self, pulls: Mapping[str, Floats], card_codes: Mapping[str, Index], count: float | None
+        self, ties: Mapping[str, Floats], card_codes: Mapping[str, Index], count: float | None
     ) -> Floats:
         rows = self.posterior.points
         weights = self.posterior.weights
         if count is not None:
             weights = weights * np.minimum(rows.count, count)
-        total = np.full(len(card_codes["card"]), float(pulls[""] @ weights))
+        total = np.full(len(card_codes["card"]), float(ties[""] @ weights))
         for name in CARD_LABELS:
             # Every code of a card is one of the rows'.
             codes = card_codes[name]
-            sums = np.bincount(rows.codes[name], weights=pulls[name] * weights)
+            sums = np.bincount(rows.codes[name], weights=ties[name] * weights)
             total += np.where(codes >= 0, sums[codes], 0.0)
         return total

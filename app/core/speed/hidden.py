@@ -12,7 +12,7 @@ import numpy as np
 from app.core.estimates import Basis
 from app.core.gpu_table import Index
 from app.core.speed import constants as c
-from app.core.speed.anchors import FAR_OCTAVES, Evidence
+from app.core.speed.evidence import FAR_OCTAVES, Evidence, thin_constants, thin_factor
 
 SPLITS = ("report_half", "row", "source", "card", "model", "neither")
 """What is hidden together: the whole report half; each row; all rows of its source family, of its card, of
@@ -123,7 +123,7 @@ def _held(
     basis: Basis = "measured" if near.any() else "calibrated" if known_family or known_model else "derived"
     if left.size:
         width = np.sqrt(variance) * c.INTERVAL_FACTOR.get(evidence.group, c.INTERVAL_DEFAULT)
-        width *= (1.0 if known_family else c.UNKNOWN_CLASS_FACTOR) * c.KIND_FACTOR.get(kind, 1.0)
+        width *= c.KIND_FACTOR.get(kind, 1.0) * _class_factor(evidence, kind, row, left)
     else:
         width = c.WIDTHS[kind]
     same = near & (points.codes["source"][left] == points.codes["source"][row])
@@ -137,3 +137,13 @@ def _held(
         basis=basis,
         same_source=bool(same.any()),
     )
+
+
+def _class_factor(evidence: Evidence, kind: str, row: int, left: Index) -> float:
+    """Widening where few measurements are left that speak of the row's card family, or of its constants."""
+    points = evidence.posterior.points
+    family = int(points.codes["card_class"][row])
+    labels = (evidence.label(name, row) for name in ("engine", "precision", "model"))
+    rows = np.count_nonzero(points.codes["card_class"][left] == family)
+    known = thin_constants(evidence.group, kind, *labels)[family]
+    return max(float(thin_factor(np.array(float(rows)))), float(known))
