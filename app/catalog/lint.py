@@ -178,24 +178,33 @@ def dense_ratio(card: LintCard) -> Iterator[Finding]:
     """Tensor rates stand in the architecture's ratio; a sparse headline doubles it, a vector rate cuts it."""
     f = card.figures
     name, fp16 = _sixteen_bit(card)
-    fp32, bf16 = f.get("fp32_tflops"), f.get("bf16_tflops")
-    if fp16 and fp32 and (ratios := DENSE_OVER_FP32.get(card.architecture)):
+    if not fp16:
+        return
+    fp32, tf32, int8 = f.get("fp32_tflops"), f.get("tf32_tflops"), f.get("int8_tops")
+    if fp32 and (ratios := DENSE_OVER_FP32.get(card.architecture)):
         expected = fp32 * ratios[card.half_rate]
         yield from _ratio(card, "dense_ratio", name, fp16, expected, RATIO_TOLERANCE)
-    if fp16 and bf16 and card.architecture in DENSE_OVER_FP32:
-        yield from _ratio(card, "dense_ratio", "bf16_tflops", bf16, fp16, FP8_TOLERANCE)
-    elif fp16 and bf16 and (_is_doubled(bf16 / fp16) or _is_doubled(fp16 / bf16)):
-        # Of an architecture without rules: one of the two is dense, the other sparse.
-        doubled, value = ("bf16_tflops", bf16) if bf16 > fp16 else ("fp16_tflops", fp16)
-        yield from _ratio(card, "dense_ratio", doubled, value, min(fp16, bf16), FP8_TOLERANCE)
-    if fp16 and (tf32 := f.get("tf32_tflops")) and card.architecture.startswith(TF32_ARCHITECTURES):
+    yield from _one_hardware(card, fp16)
+    if tf32 and card.architecture.startswith(TF32_ARCHITECTURES):
         yield from _ratio(card, "dense_ratio", "tf32_tflops", tf32, fp16 * TF32_OVER_FP16, RATIO_TOLERANCE)
-    int8 = f.get("int8_tops")
-    if fp16 and int8 and (ratios := INT8_OVER_FP16.get(card.architecture)):
+    if int8 and (ratios := INT8_OVER_FP16.get(card.architecture)):
         expected = fp16 * ratios[card.half_rate]
         # Less is a choice of the vendor (Blackwell Ultra gave int8 up); more is a sparse figure.
         if int8 > expected * (1 + RATIO_TOLERANCE):
             yield from _ratio(card, "dense_ratio", "int8_tops", int8, expected, RATIO_TOLERANCE)
+
+
+def _one_hardware(card: LintCard, fp16: float) -> Iterator[Finding]:
+    """fp16 and bf16 run on the same hardware at the same rate."""
+    bf16 = card.figures.get("bf16_tflops")
+    if not bf16:
+        return
+    if card.architecture in DENSE_OVER_FP32:
+        yield from _ratio(card, "dense_ratio", "bf16_tflops", bf16, fp16, FP8_TOLERANCE)
+    elif _is_doubled(bf16 / fp16) or _is_doubled(fp16 / bf16):
+        # Of an architecture without rules: one of the two is dense, the other sparse.
+        doubled, value = ("bf16_tflops", bf16) if bf16 > fp16 else ("fp16_tflops", fp16)
+        yield from _ratio(card, "dense_ratio", doubled, value, min(fp16, bf16), FP8_TOLERANCE)
 
 
 def fp8_ratio(card: LintCard) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,20 +51,11 @@ class _Reader:
 
     def read(self, kind: DataKind) -> list[Row]:
         """Rows of one file; faults are collected, and a row at fault is left out."""
-        path = self.folder / kind.file
-        if not path.is_file():
-            if not kind.optional:
-                self.fault(kind.file, 0, "", "file_missing")
-            return []
-        if path.stat().st_size > MAX_FILE_BYTES:
-            self.fault(kind.file, 0, "", "too_large", limit=MAX_FILE_BYTES)
-            return []
-        records = self._json_lines(kind, path) if kind.json_lines else self._csv(kind, path)
+        known = self.ids.setdefault(kind.name, set()) if (self.folder / kind.file).is_file() else set()
         lines_by_id: dict[str, int] = {}
         chosen: dict[tuple[str, str], int] = {}
         rows = []
-        known = self.ids.setdefault(kind.name, set())
-        for line, cells in records:
+        for line, cells in self._records(kind):
             # Even if its row is at fault: one bad card must not make a fault of every figure of that card.
             known.add(cells.get("id"))
             row = self._row(kind, line, cells)
@@ -72,18 +63,29 @@ class _Reader:
                 continue
             if "candidates" in row:
                 row["normalised"] = normalise_name(row["name"])
-            row_id = row["id"] = row["id"] if not kind.key_fields else natural_id(kind, row)
-            if row_id in lines_by_id:
-                column = "name" if "candidates" in row else "id" if not kind.key_fields else ""
-                self.fault(kind.file, line, column, "duplicate", earlier=lines_by_id[row_id])
+            row_id = row["id"] = natural_id(kind, row) if kind.key_fields else row["id"]
+            earlier = lines_by_id.setdefault(row_id, line)
+            if earlier != line:
+                column = "name" if "candidates" in row else "" if kind.key_fields else "id"
+                self.fault(kind.file, line, column, "duplicate", earlier=earlier)
                 continue
-            lines_by_id[row_id] = line
             if "figure" in row and row.get("chosen"):
                 other = chosen.setdefault((row["gpu_id"], row["figure"]), line)
                 if other != line:
                     self.fault(kind.file, line, "chosen", "two_chosen", earlier=other)
             rows.append(row)
         return rows
+
+    def _records(self, kind: DataKind) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Line and cells of each row; none of a file that cannot be read as a whole."""
+        path = self.folder / kind.file
+        if not path.is_file():
+            if not kind.optional:
+                self.fault(kind.file, 0, "", "file_missing")
+        elif path.stat().st_size > MAX_FILE_BYTES:
+            self.fault(kind.file, 0, "", "too_large", limit=MAX_FILE_BYTES)
+        else:
+            yield from self._json_lines(kind, path) if kind.json_lines else self._csv(kind, path)
 
     def _csv(self, kind: DataKind, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
@@ -154,17 +156,17 @@ class _Reader:
         row: Row = dict(kind.fixed)
         for name, column in kind.in_file.items():
             value = cells.get(name)
-            if isinstance(value, str) and column.kind != "text":
+            if column.kind != "text" and isinstance(value, str):
                 value = value.strip()
-            if value is None or value == "":
-                if column.required:
-                    self.fault(kind.file, line, kind.header_of(name), "required")
+            complaint = None
+            if value is not None and value != "":
+                complaint = self._cell(column, value, row, name)
+            else:
                 row[name] = None if column.nullable else column.default
-                continue
-            complaint = self._cell(column, value, row, name)
+                if column.required:
+                    complaint = "required", {}
             if complaint:
-                code, params = complaint
-                self.fault(kind.file, line, kind.header_of(name), code, **params)
+                self.fault(kind.file, line, column.file_header, complaint[0], **complaint[1])
         if self.total == before and kind.check:
             for name, code, params in kind.check(row):
                 self.fault(kind.file, line, kind.header_of(name), code, **params)
@@ -173,27 +175,17 @@ class _Reader:
         return row if self.total == before else None
 
     def _cell(self, column: Column, value: Any, row: Row, name: str) -> tuple[str, dict[str, Any]] | None:
-        parsed, code = _parse(column, value)
+        parsed, code = _PARSERS[column.kind](value)
         if code:
             return code, {"value": value if isinstance(value, (int, float)) else str(value)[:80]}
         row[name] = parsed
-        if column.kind == "text":
-            if column.choices and parsed not in column.choices:
-                return "not_allowed", {
-                    "value": parsed[:80],
-                    "allowed": ", ".join(filter(None, column.choices)),
-                }
-            if column.pattern and not re.fullmatch(column.pattern, parsed):
-                return "pattern", {"value": parsed[:80], "pattern": column.pattern}
-            if column.dated and not _is_date(parsed):
-                return "not_a_date", {"value": parsed[:80]}
-            if column.refers_to and not self.is_known(column.refers_to, parsed):
-                return "unknown_reference", {"value": parsed[:80], "target": KINDS[column.refers_to].file}
-        elif column.kind in ("number", "integer"):
-            if column.low is not None and parsed < column.low:
-                return "too_small", {"value": parsed, "low": column.low}
-            if column.high is not None and parsed > column.high:
-                return "too_large_number", {"value": parsed, "high": column.high}
+        broken = column.broken_rule(parsed)
+        if broken:
+            return _BROKEN[broken](column, parsed)
+        if column.dated and not _is_date(parsed):
+            return "not_a_date", {"value": parsed[:80]}
+        if column.refers_to and not self.is_known(column.refers_to, parsed):
+            return "unknown_reference", {"value": parsed[:80], "target": KINDS[column.refers_to].file}
         return None
 
     def _candidates(self, kind: DataKind, line: int, row: Row) -> None:
@@ -231,37 +223,61 @@ def natural_id(kind: DataKind, row: Row) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
-def _parse(column: Column, value: Any) -> tuple[Any, str]:
-    """The value of a cell and the code of what is wrong with it, if anything."""
-    if column.kind == "text":
-        if not isinstance(value, str):
-            return None, "not_text"
-        return (value.strip(), "") if not _CONTROL.search(value) else (None, "control_character")
-    if column.kind == "json":
-        return (value, "") if isinstance(value, dict) else (None, "not_object")
-    if column.kind == "boolean":
-        if isinstance(value, bool):
-            return value, ""
-        known = _BOOLEANS.get(value.lower()) if isinstance(value, str) else None
-        return known, "" if known is not None else "not_a_boolean"
+Parsed = tuple[Any, str]
+"""The value of a cell, and the code of what is wrong with it, if anything."""
+
+
+def _text(value: Any) -> Parsed:
+    if not isinstance(value, str):
+        return None, "not_text"
+    return (value.strip(), "") if not _CONTROL.search(value) else (None, "control_character")
+
+
+def _object(value: Any) -> Parsed:
+    return (value, "") if isinstance(value, dict) else (None, "not_object")
+
+
+def _boolean(value: Any) -> Parsed:
+    known = value if isinstance(value, bool) else _BOOLEANS.get(str(value).lower())
+    if known is None or not isinstance(value, (bool, str)):
+        return None, "not_a_boolean"
+    return known, ""
+
+
+def _number(value: Any) -> Parsed:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None, "not_a_number"
+    # Underscores, full-width digits and words such as "nan" are numbers to Python, not to a reader.
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        return None, "not_a_number"
     try:
-        # Underscores, full-width digits and words such as "nan" are numbers to Python, not to a reader.
-        number = float(value) if not isinstance(value, str) or _NUMBER.fullmatch(value) else None
+        number = float(value)
     except OverflowError:
         number = math.inf
-    if number is None:
-        return None, "not_a_number"
-    if not math.isfinite(number):
-        return None, "not_finite"
-    if column.kind == "integer":
-        return (
-            (int(number), "") if number == int(number) and abs(number) < 2**31 else (None, "not_an_integer")
-        )
-    return number, ""
+    return (number, "") if math.isfinite(number) else (None, "not_finite")
 
 
+def _integer(value: Any) -> Parsed:
+    number, code = _number(value)
+    if code:
+        return None, code
+    whole = number == int(number) and abs(number) < 2**31
+    return (int(number), "") if whole else (None, "not_an_integer")
+
+
+_PARSERS: Mapping[str, Callable[[Any], Parsed]] = {
+    "text": _text,
+    "json": _object,
+    "boolean": _boolean,
+    "number": _number,
+    "integer": _integer,
+}
+_BROKEN: Mapping[str, Callable[[Column, Any], tuple[str, dict[str, Any]]]] = {
+    "choices": lambda c, v: ("not_allowed", {"value": v[:80], "allowed": ", ".join(filter(None, c.choices))}),
+    "pattern": lambda c, v: ("pattern", {"value": v[:80], "pattern": c.pattern}),
+    "low": lambda c, v: ("too_small", {"value": v, "low": c.low}),
+    "high": lambda c, v: ("too_large_number", {"value": v, "high": c.high}),
+}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 

@@ -11,7 +11,7 @@ from sqlmodel import SQLModel
 
 from app.catalog import tables
 from app.catalog.columns import observations, subjects
-from app.catalog.columns.cells import COUNTED
+from app.catalog.columns.cells import COUNTED, FACTS, FIGURES
 from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading
 from app.catalog.names import Alias, NameIndex
@@ -37,6 +37,17 @@ from app.core.model.architecture import ModelArchitecture, architecture_from_fie
 
 T = TypeVar("T")
 _RATE_UNITS = ("TFLOPS", "TOPS")
+_OF_ROW, _OF_FIGURES, _OF_FACTS = (
+    tuple(name for name in names if name in Gpu.__dataclass_fields__)
+    for names in ((c.name for c in subjects.GPUS.columns if c.stored), FIGURES, FACTS)
+)
+"""Fields of a card by where they stand; a fact with a source of its own beats the row's column."""
+_AS: Mapping[str, Callable[[Any], Any]] = {
+    "mig_instances": int,
+    "pcie_gen": int,
+    "pcie_lanes": int,
+    "slot_width": float,
+}
 _TEXT_FACTS = tuple(
     column.name
     for column in subjects.GPUS.columns
@@ -126,36 +137,29 @@ def _entries(
     by_card = _groups(_rows(connection, tables.GpuFigureRow), lambda r: cast(str, r.gpu_id))
     found: dict[str, list[FigureEntry]] = {}
     for gpu_id, rows in by_card.items():
-        replaced = {r.supersedes for r in rows if r.supersedes}
-        chosen: dict[str, Row[Any]] = {}
-        for r in rows:
-            if r.chosen and r.id not in replaced:
-                rival = chosen.get(r.figure)
-                # Two that claim to be chosen: the later one, then the greater id; always the same answer.
-                if rival is None or (r.as_of, r.id) > (rival.as_of, rival.id):
-                    chosen[r.figure] = r
+        chosen = _chosen_rows(rows)
         found[gpu_id] = [
-            FigureEntry(
-                r.id,
-                intern(r.figure),
-                Figure(
-                    r.value,
-                    # Up to version 20261203 of the database a count was kept without a unit.
-                    intern(r.unit or COUNTED),
-                    cast(Basis, intern(r.basis)),
-                    sources[r.source_id],
-                    intern(r.as_of),
-                    r.formula,
-                    r.note,
-                ),
-                chosen.get(r.figure) is r,
-            )
+            FigureEntry(r.id, intern(r.figure), _figure(r, sources), chosen.get(r.figure) is r)
             for r in sorted(rows, key=lambda r: (r.figure, not r.chosen, r.id))
         ]
         derived = _derived_usable({e.name: e.figure for e in found[gpu_id] if e.chosen}, memory_types[gpu_id])
         if derived is not None:
             found[gpu_id].append(FigureEntry(f"{gpu_id}:usable_gib", "usable_gib", derived, True))
     return found
+
+
+def _chosen_rows(rows: Iterable[Row[Any]]) -> dict[str, Row[Any]]:
+    """The value in force of each figure of a card."""
+    replaced = {r.supersedes for r in rows if r.supersedes}
+    claimed = [r for r in rows if r.chosen and r.id not in replaced]
+    # Two that claim to be chosen: the later one, then the greater id; always the same answer.
+    return {r.figure: r for r in sorted(claimed, key=lambda r: (r.as_of, r.id))}
+
+
+def _figure(r: Row[Any], sources: Mapping[str, Source]) -> Figure:
+    # Up to version 20261203 of the database a count was kept without a unit.
+    unit, basis = intern(r.unit or COUNTED), cast(Basis, intern(r.basis))
+    return Figure(r.value, unit, basis, sources[r.source_id], intern(r.as_of), r.formula, r.note)
 
 
 def _facts(connection: Connection, sources: dict[str, Source]) -> dict[str, dict[str, Fact]]:
@@ -174,56 +178,37 @@ def _gpus(
     sources: dict[str, Source],
 ) -> tuple[Gpu, ...]:
     names = _groups((a for a in aliases if a.kind == "gpu" and a.target_id), lambda a: a.target_id)
-    found = []
-    for r in cards:
-        figures = {e.name: e.figure for e in entries.get(r.id, ()) if e.chosen}
-        values = {name: figure.value for name, figure in figures.items()}
-        usable = figures.get("usable_gib")
-        facts: dict[str, Any] = {name: getattr(r, name) for name in _TEXT_FACTS if getattr(r, name)}
-        own = {name: fact.value for name, fact in facts_of.get(r.id, {}).items()}
-        facts |= {name: own[name] for name in _ADDED_FACTS if name in own}
-        facts["half_rate_fp32_accumulate"] = r.half_rate_fp32_accumulate
-        facts["source"] = sources[r.source_id]
-        found.append(
-            Gpu(
-                id=r.id,
-                name=r.name,
-                vendor=r.vendor,
-                family=r.family,
-                architecture=r.architecture,
-                segment=r.segment,
-                memory_gib=values.get("memory_gib"),
-                driver_total_gib=values.get("driver_total_gib"),
-                usable_gib=usable.value if usable else None,
-                usable_basis=usable.basis if usable else "derived",
-                bandwidth_gb_s=values.get("bandwidth_gb_s"),
-                rates={name: f.value for name, f in figures.items() if f.unit in _RATE_UNITS},
-                tdp_w=values.get("tdp_w"),
-                compute_capability=r.compute_capability,
-                memory_type=r.memory_type,
-                ecc=r.ecc,
-                mig_instances=int(values.get("mig_instances", 0)),
-                link=r.link,
-                link_gb_s=values.get("link_gb_s"),
-                pcie_gen=_whole(values.get("pcie_gen")),
-                pcie_lanes=_whole(values.get("pcie_lanes")),
-                form_factor=own.get("form_factor", r.form_factor),
-                launch_date=own.get("launch_date", r.launch_date),
-                driver_min_linux=own.get("driver_min_linux", ""),
-                driver_min_windows=own.get("driver_min_windows", ""),
-                cooling=own.get("cooling", ""),
-                slot_width=float(own["slot_width"]) if "slot_width" in own else None,
-                has_tensor_cores=r.has_tensor_cores,
-                gpus_per_board=r.gpus_per_board,
-                aliases=tuple(sorted(a.name for a in names.get(r.id, ()))),
-                attributes=facts,
-            )
-        )
-    return tuple(found)
+    return tuple(
+        _gpu(r, entries.get(r.id, ()), facts_of.get(r.id, {}), names.get(r.id, ()), sources[r.source_id])
+        for r in cards
+    )
 
 
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
+def _gpu(
+    r: Row[Any],
+    entries: Iterable[FigureEntry],
+    facts_of: Mapping[str, Fact],
+    names: Iterable[Alias],
+    source: Source,
+) -> Gpu:
+    """A card: each field is a column of its row, a chosen figure, or a fact with a source of its own."""
+    figures = {e.name: e.figure for e in entries if e.chosen}
+    own = {name: fact.value for name, fact in facts_of.items()}
+    given = {name: getattr(r, name) for name in _OF_ROW}
+    given |= {name: figures[name].value for name in _OF_FIGURES if name in figures}
+    given |= {name: own[name] for name in _OF_FACTS if name in own}
+    given |= {name: _AS[name](given[name]) for name in _AS if name in given}
+    if "usable_gib" in figures:
+        given["usable_basis"] = figures["usable_gib"].basis
+    attributes = {name: getattr(r, name) for name in _TEXT_FACTS if getattr(r, name)}
+    attributes |= {name: own[name] for name in _ADDED_FACTS if name in own}
+    attributes |= {"half_rate_fp32_accumulate": r.half_rate_fp32_accumulate, "source": source}
+    return Gpu(
+        rates={name: f.value for name, f in figures.items() if f.unit in _RATE_UNITS},
+        aliases=tuple(sorted(a.name for a in names)),
+        attributes=attributes,
+        **given,
+    )
 
 
 def _models(connection: Connection, sources: dict[str, Source]) -> dict[str, ModelPreset]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import itemgetter
+from re import fullmatch
 from sys import intern
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -109,6 +110,18 @@ class Column:
     def accepted(self) -> tuple[str, ...]:
         """The words that the reader `word` gives."""
         return (*self.choices, *self.more_words)
+
+    def broken_rule(self, value: Any) -> str:
+        """Which rule of the column a value of its type breaks: choices, pattern, low, high; empty: none."""
+        if self.kind == "text" and isinstance(value, str):
+            if self.choices and value not in self.choices:
+                return "choices"
+            return "pattern" if self.pattern and not fullmatch(self.pattern, value) else ""
+        if isinstance(value, (int, float)):
+            if self.low is not None and value < self.low:
+                return "low"
+            return "high" if self.high is not None and value > self.high else ""
+        return ""
 
     @property
     def file_header(self) -> str:

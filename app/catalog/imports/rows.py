@@ -293,16 +293,10 @@ def records_of_objects(kind: DataKind, items: Iterable[Any], faults: Faults, *, 
 
 def check_cell(column: Column, value: Any) -> None:
     """Refuse a value that the table does not take: not allowed, of another form, or out of range."""
-    if column.kind == "text" and isinstance(value, str):
-        if column.choices and value not in column.choices:
-            raise CellFault("unknown_value", allowed=[w for w in column.choices if w])
-        if column.pattern and not re.fullmatch(column.pattern, value):
-            raise CellFault("not_valid")
-    if column.kind in ("number", "integer") and isinstance(value, (int, float)):
-        if column.low is not None and value < column.low:
-            raise CellFault("too_small", limit=column.low)
-        if column.high is not None and value > column.high:
-            raise CellFault("too_large", limit=column.high)
+    broken = column.broken_rule(value)
+    if broken:
+        code, params = _BROKEN[broken](column)
+        raise CellFault(code, **params)
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -360,4 +354,10 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "months": values.months_of,
     "region": _region,
     "json": _json_object,
+}
+_BROKEN: Mapping[str, Callable[[Column], tuple[str, dict[str, Any]]]] = {
+    "choices": lambda column: ("unknown_value", {"allowed": [word for word in column.choices if word]}),
+    "pattern": lambda _: ("not_valid", {}),
+    "low": lambda column: ("too_small", {"limit": column.low}),
+    "high": lambda column: ("too_large", {"limit": column.high}),
 }
