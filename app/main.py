@@ -35,10 +35,10 @@ Sizes are in GiB, money in the currency named, times in ISO 8601. Every error is
 with a JSON pointer for each field at fault."""
 
 
-def create_app(settings: Settings | None = None, prepares_reports: bool = False) -> FastAPI:
+def create_app(settings: Settings | None = None, serving: bool = False) -> FastAPI:
     """Build an application from settings (from the environment when None); opens nothing before it starts.
 
-    A server prepares reports that take long as soon as it has started and after each change of the data.
+    `serving`: reports that take long are begun at the start and after each change of the data.
     """
     from app.api.routes import router as api_router
     from app.web.routes import router as web_router
@@ -63,7 +63,7 @@ def create_app(settings: Settings | None = None, prepares_reports: bool = False)
         lifespan=lifespan,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
     )
-    runtime = Runtime(settings, app.state, prepares_reports)
+    runtime = Runtime(settings, app.state, serving)
     app.state.settings = settings
     app.state.runtime = runtime
     app.state.metrics = metrics
@@ -120,7 +120,7 @@ def serve(settings: Settings) -> None:
     """Run the server until it is told to stop; requests in flight get ten seconds to finish."""
     configure_logging(settings.log_level)
     uvicorn.run(
-        create_app(settings, prepares_reports=True),
+        create_app(settings, serving=True),
         host=settings.host,
         port=settings.port,
         log_config=None,

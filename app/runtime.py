@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from threading import Lock
+from functools import partial
+from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -18,7 +20,9 @@ from app.settings import Settings
 from app.texts.marking import N_
 
 if TYPE_CHECKING:
+    from app.catalog.snapshot import Snapshot
     from app.services.editors import Editor
+    from app.services.speed_reports import SpeedReports
 
 logger = logging.getLogger("app.runtime")
 
@@ -29,12 +33,12 @@ class Runtime:
     """Opens the database once; while that fails, tries again at most once a second when asked for.
 
     What is open is also put on the application's state as `engine`, `store` and `speed_reports` (None until
-    then). With `prepares_reports` they are begun at each new state of the data, not at their first use.
+    then). When `serving`, they are begun at each new state of the data, not at their first use.
     """
 
-    def __init__(self, settings: Settings, state: State, prepares_reports: bool = False) -> None:
+    def __init__(self, settings: Settings, state: State, serving: bool = False) -> None:
         self.settings = settings
-        self._prepares_reports = prepares_reports
+        self._serving = serving
         self.state = state
         self.fault: AppError | None = None
         self._lock = Lock()
@@ -72,7 +76,7 @@ class Runtime:
         try:
             check_revision(engine)
             reports = SpeedReports(engine)
-            store = CatalogStore(engine, reports.warm if self._prepares_reports else None)
+            store = CatalogStore(engine, partial(settle, reports) if self._serving else None)
             store.snapshot()
         except Exception:
             engine.dispose()
@@ -130,6 +134,21 @@ class Runtime:
         self._tried_at = float("-inf")
         if engine is not None:
             engine.dispose()
+
+
+def settle(reports: SpeedReports, snapshot: Snapshot) -> None:
+    """What follows a new state of the data, aside: nobody waits for it.
+
+    An answer makes thousands of small objects, each thousand of which would have the garbage collector walk
+    over the hundred thousand of the catalogue: it is set aside, and still freed when nothing refers to it.
+    """
+
+    def follow() -> None:
+        gc.collect()
+        gc.freeze()
+        reports.warm(snapshot)
+
+    Thread(target=follow, daemon=True, name="settling").start()
 
 
 def _is_ours(error: Exception) -> bool:

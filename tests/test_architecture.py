@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "app"
 
 # Modules that know nothing of the layers and that every layer but core and charts may use.
-LEAVES = frozenset({"settings", "errors", "resources", "negotiation", "static_files"})
+LEAVES = frozenset({"caching", "settings", "errors", "resources", "negotiation", "static_files"})
 LAYERS: dict[str, frozenset[str]] = {
     "core": frozenset(),
     # Sentences and words: what core says by code, and what the pages, charts and commands say themselves.
-    "texts": frozenset({"core", "resources", "negotiation"}),
+    "texts": frozenset({"caching", "core", "resources", "negotiation"}),
     "charts": frozenset({"core", "texts"}),
     "catalog": LEAVES | {"core"},
     "services": LEAVES | {"core", "catalog", "texts"},
@@ -30,6 +30,7 @@ LAYERS: dict[str, frozenset[str]] = {
     "cli": LEAVES | {"core", "services", "catalog", "commands", "texts"},
     "commands": LEAVES | {"core", "services", "catalog", "main", "texts"},
     "middleware": frozenset({"errors", "negotiation", "settings"}),
+    "caching": frozenset(),
     "settings": frozenset(),
     "errors": frozenset(),
     "resources": frozenset(),
@@ -125,4 +126,66 @@ def test_pure_layers_do_no_input_or_output(folder: str) -> None:
             known = top == "app" or top in libraries or top in sys.stdlib_module_names
             if not known or top in forbidden:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {folder} imports {name}")
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+# Filled while modules are imported, with records and calibrated constants, and never afterwards.
+REGISTRIES = frozenset(
+    {
+        "FORMULAS",
+        "_ENGINES",
+        "_FRAMEWORKS",
+        "_CHOSEN",
+        "_STAND_INS",
+        "_installed",
+        "_filled",
+        "DEQUANTIZE_BYTES",
+    }
+)
+CACHING = ("threading", "cachetools", "gc", "functools.lru_cache", "functools.cache", "app.caching")
+
+
+def empty_containers(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Names of a module that hold an empty dict, list or set: what is put there later is a state."""
+    for node in tree.body:
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        value = ast.unparse(node.value)
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        if value in ("{}", "[]", "dict()", "list()", "set()"):
+            yield from ((node.lineno, target.id) for target in targets if isinstance(target, ast.Name))
+
+
+def test_core_keeps_no_state_and_takes_no_locks() -> None:
+    wrong = []
+    for path in sorted((APP / "core").rglob("*.py")):
+        place = path.relative_to(ROOT)
+        wrong += [
+            f"{place}:{line}: imports {name}"
+            for line, name in imports_of(path)
+            if any(name == bad or name.startswith(f"{bad}.") for bad in CACHING)
+        ]
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        wrong += [
+            f"{place}:{line}: {name} is filled while the program runs"
+            for line, name in empty_containers(tree)
+            if name not in REGISTRIES
+        ]
+        wrong += [
+            f"{place}:{node.lineno}: global {node.names}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Global) and not REGISTRIES.issuperset(node.names)
+        ]
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_caches_are_of_one_kind() -> None:
+    """Bounded and locked: `app.caching`. Nothing else makes a cache by hand."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}"
+        for path in python_files()
+        for line, name in imports_of(path)
+        if name == "collections.OrderedDict"
+        or (name.startswith("cachetools") and path.name not in ("caching.py", "later.py"))
+    ]
     assert not wrong, "\n" + "\n".join(wrong)

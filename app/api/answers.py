@@ -10,8 +10,8 @@ from fastapi import Request, Response
 from pydantic_core import to_json
 
 from app.api.context import Context
+from app.caching import Cache, canonical
 from app.services.answers import encode
-from app.services.cache import AnswerCache, canonical
 
 JSON = "application/json"
 _KEPT_ANSWERS = 256
@@ -37,8 +37,8 @@ def cached_answer(request: Request, route: str, body: Any, compute: Callable[[Co
         canonical(body),
     )
     state = request.app.state
-    cache: AnswerCache[bytes] | None = getattr(state, "answers", None)
+    cache: Cache[bytes] | None = getattr(state, "answers", None)
     if cache is None:
-        cache = state.answers = AnswerCache(_KEPT_ANSWERS)
+        cache = state.answers = Cache(_KEPT_ANSWERS)
     content = cache.get(key, lambda: encode(compute(context), context.language))
     return Response(content, media_type=JSON)

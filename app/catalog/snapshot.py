@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from threading import Lock
+from functools import partial
 from types import MappingProxyType
 
+from app.caching import Cache
 from app.catalog.names import NameIndex
 from app.catalog.prices import CardPrices, own_price
 from app.catalog.rates import Rates
@@ -29,27 +29,6 @@ Choices = Mapping[tuple[str, str], PriceChoice]
 """(gpu id, condition) -> the price that counts."""
 COVERAGE = ("fresh", "ageing", "old", "foreign", "launch", "none")
 _KEPT = 16
-
-
-class _Cache:
-    """The last few sets of chosen prices, by what they depend on."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._kept: OrderedDict[object, Choices] = OrderedDict()
-
-    def get(self, key: object) -> Choices | None:
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-            return found
-
-    def put(self, key: object, value: Choices) -> None:
-        with self._lock:
-            self._kept[key] = value
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +57,7 @@ class Snapshot:
     _gpus: Mapping[str, Gpu] = field(init=False, repr=False)
     _figures: Mapping[str, Mapping[str, Figure]] = field(init=False, repr=False)
     _by_gpu: Mapping[str, tuple[Benchmark, ...]] = field(init=False, repr=False)
-    _cache: _Cache = field(init=False, repr=False, default_factory=_Cache)
+    _cache: Cache[Choices] = field(init=False, repr=False, default_factory=partial(Cache, _KEPT))
 
     def __post_init__(self) -> None:
         derived = {
@@ -190,18 +169,17 @@ class Snapshot:
         self, as_of: date, rules: PriceRules, conditions: tuple[str, ...], *, servers: bool
     ) -> Choices:
         key = (as_of, rules.max_age_days, rules.tax, rules.region, conditions, servers)
-        found = self._cache.get(key)
-        if found is None:
-            chosen: dict[tuple[str, str], PriceChoice] = {}
-            for gpu_id, card in self.cards.items():
-                choose = card.choose_server if servers else card.choose
-                for condition in conditions:
-                    choice = choose(as_of, rules, condition, self.rates)
-                    if choice is not None:
-                        chosen[gpu_id, condition] = choice
-            found = MappingProxyType(chosen)
-            self._cache.put(key, found)
-        return found
+        return self._cache.get(key, lambda: self._choose(as_of, rules, conditions, servers))
+
+    def _choose(self, as_of: date, rules: PriceRules, conditions: tuple[str, ...], servers: bool) -> Choices:
+        chosen: dict[tuple[str, str], PriceChoice] = {}
+        for gpu_id, card in self.cards.items():
+            choose = card.choose_server if servers else card.choose
+            for condition in conditions:
+                choice = choose(as_of, rules, condition, self.rates)
+                if choice is not None:
+                    chosen[gpu_id, condition] = choice
+        return MappingProxyType(chosen)
 
 
 def _coverage(choice: PriceChoice) -> str:

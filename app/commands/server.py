@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import threading
 import time
@@ -13,10 +14,12 @@ from app import __version__
 from app.commands.database import read_settings, trouble
 from app.commands.output import write_line
 from app.services import maintenance
-from app.services.prepared import calm_collector
 from app.settings import Settings
 
 READY_WITHIN_SECONDS = 120.0
+COLLECTOR_THRESHOLDS = (20_000, 10, 10)
+"""Objects made before a collection, and collections before one of the next generation: what a start makes
+stays, and what an answer makes is mostly freed by itself."""
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}
 
 
@@ -31,7 +34,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    calm_collector()
+    gc.set_threshold(*COLLECTOR_THRESHOLDS)
     settings = read_settings()
     stated = {k: v for k, v in {"host": options.host, "port": options.port}.items() if v is not None}
     settings = settings.model_copy(update=stated)

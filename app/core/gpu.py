@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 from app.core.answer import Figure as Amount
@@ -63,7 +62,6 @@ _SERIES = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
 def short_card_name(text: str) -> str:
     """A name, or a label that holds one, without the words of the series: RTX 4090, not GeForce RTX 4090.
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from app.core.formats import Format
 from app.core.gpu import RATE_FIGURES, Gpu
-from app.core.kept import Kept
+from app.core.kept import keep
 from app.core.tracing import floats
 
 Floats = npt.NDArray[np.float64]
@@ -176,10 +176,7 @@ def compute_rate(table: GpuTable, fmt: Format) -> ComputeRate:
     fp8, fp4 and int8 on a card without them run at the 16-bit rate (weights are widened). tf32 on a card
     without it is fp32. Half precision on cards without matrix units runs at the fp32 rate.
     """
-    return _rates.get((table,), fmt.compute.rate, lambda: _compute_rate(table, fmt))
-
-
-_rates: Kept[ComputeRate] = Kept()
+    return keep(table, "rates", fmt.compute.rate, lambda: _compute_rate(table, fmt))
 
 
 def _compute_rate(table: GpuTable, fmt: Format) -> ComputeRate:

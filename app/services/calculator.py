@@ -9,6 +9,7 @@ from datetime import date
 
 import numpy as np
 
+from app.caching import Cache, canonical
 from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed
@@ -24,7 +25,6 @@ from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.plan import check_plan
 from app.core.workload import Parallelism, Workload, resolve
-from app.services.cache import AnswerCache, canonical
 from app.services.option_evidence import measurements, with_evidence, with_usable_source
 from app.services.prepared import availability, prepared
 from app.services.requests import (
@@ -50,7 +50,7 @@ from app.services.results import (
 )
 
 KEPT_RESULTS = 128
-_shortlists: AnswerCache[ShortlistAnswer] = AnswerCache(KEPT_RESULTS)
+_shortlists: Cache[ShortlistAnswer] = Cache(KEPT_RESULTS)
 
 
 class StalePrice(Exception):

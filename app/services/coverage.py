@@ -8,6 +8,7 @@ from datetime import date
 
 from sqlalchemy import Engine
 
+from app.caching import Cache
 from app.catalog.changes import LogEntry, history
 from app.catalog.lint import Finding, lint_database, shipped_exceptions
 from app.catalog.names import normalise_name
@@ -17,15 +18,14 @@ from app.catalog.records import LAUNCH, PER_CARD, effective_date, is_bare_year
 from app.catalog.snapshot import COVERAGE, Snapshot
 from app.core.gpu import Source
 from app.core.question import PriceRules
-from app.services.cache import AnswerCache
 from app.services.gaps import card, gaps, missing_cards, unjoined, without_yuan_price
 from app.services.payload import Payload, number
 from app.services.payload import source as source_body
 
 _KEPT = 4
-_reports: AnswerCache[Payload] = AnswerCache(_KEPT)
-_lints: AnswerCache[Payload] = AnswerCache(_KEPT)
-_source_uses: AnswerCache[Counter[str]] = AnswerCache(_KEPT)
+_reports: Cache[Payload] = Cache(_KEPT)
+_lints: Cache[Payload] = Cache(_KEPT)
+_source_uses: Cache[Counter[str]] = Cache(_KEPT)
 
 
 def report(snapshot: Snapshot, as_of: date) -> Payload:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 logger = logging.getLogger("app.later")
 T = TypeVar("T")
@@ -30,8 +31,7 @@ class Later(Generic[T]):
     """Computes one answer at a time and keeps the most recently wanted ones."""
 
     def __init__(self, size: int) -> None:
-        self.size = size
-        self._known: OrderedDict[Hashable, Pending[T]] = OrderedDict()
+        self._known: LRUCache[Hashable, Pending[T]] = LRUCache(size)
         self._lock = threading.Lock()
         self._turn = threading.Lock()
         self._waiting = threading.Semaphore(MOST_WAITING)
@@ -43,9 +43,6 @@ class Later(Generic[T]):
             if found is None:
                 found = self._known[key] = Pending()
                 threading.Thread(target=self._work, args=(found, compute), daemon=True).start()
-            self._known.move_to_end(key)
-            while len(self._known) > self.size:
-                self._known.popitem(last=False)
             return found
 
     def wait(self, key: Hashable, compute: Callable[[], T], seconds: float) -> Pending[T]:

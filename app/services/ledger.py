@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from app.caching import Cache
 from app.catalog.names import normalise_name
 from app.catalog.prices import AGEING_FROM_DAYS
 from app.catalog.records import LAUNCH, PER_CARD, PER_SERVER, UNDATED, PriceObservation
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import PriceChoice
 from app.core.question import CONDITIONS, PriceRules
-from app.services.cache import AnswerCache
 from app.services.payload import Payload, gpu_label, number
 from app.services.payload import source as source_body
 
@@ -67,7 +67,7 @@ class Wanted:
     use: str = ""
 
 
-_kept: AnswerCache[Ledger] = AnswerCache(_KEPT)
+_kept: Cache[Ledger] = Cache(_KEPT)
 
 
 def ledger(snapshot: Snapshot, as_of: date) -> Ledger:

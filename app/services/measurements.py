@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.caching import Cache
 from app.catalog.names import normalise_name
 from app.catalog.records import effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.gpu import Benchmark
 from app.core.speed.measurements import source_family
-from app.services.cache import AnswerCache
 from app.services.payload import Payload, gpu_label, number
 from app.services.payload import source as source_body
 
@@ -66,7 +66,7 @@ class Measurements:
     flagged: int
 
 
-_kept: AnswerCache[Measurements] = AnswerCache(_KEPT)
+_kept: Cache[Measurements] = Cache(_KEPT)
 
 
 def measurements(snapshot: Snapshot) -> Measurements:

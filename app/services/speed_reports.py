@@ -186,16 +186,13 @@ class SpeedReports:
 
     def warm(self, snapshot: Snapshot) -> None:
         """Start the work on every part that is not there yet, without waiting for it."""
-        Thread(target=self._warm, args=(snapshot,), daemon=True, name="speed reports").start()
+        for part in accuracy_speed.PARTS:
+            self.get(snapshot, part)
 
     def close(self) -> None:
         """Start nothing more and end what runs."""
         self._closed = True
         self._child.stop()
-
-    def _warm(self, snapshot: Snapshot) -> None:
-        for part in accuracy_speed.PARTS:
-            self.get(snapshot, part)
 
     def _basis_of(self, snapshot: Snapshot) -> str:
         digest, basis = self._basis

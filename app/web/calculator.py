@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
+from app.caching import Cache
 from app.core import engines
 from app.services.contract import Snapshot
 from app.texts.words import precision_name, proper_name
@@ -21,7 +22,6 @@ from app.web.form import MILLIONS
 from app.web.formatting import close_up
 from app.web.links import changed_query
 from app.web.models import facts, offers, parameters_of, shown_name, vendors
-from app.web.page_cache import PageCache
 from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
 from app.web.renting import rent_rows, rent_sentence
@@ -32,7 +32,7 @@ router = APIRouter()
 
 KEPT_PAGES = 64
 MAX_KEPT_ADDRESS = 2_000
-_pages = PageCache(KEPT_PAGES)
+_pages: Cache[tuple[bytes, dict[str, str]]] = Cache(KEPT_PAGES)
 
 SORTED = Markup(' aria-sort="ascending"')
 SORTED_DOWN = Markup(' aria-sort="descending"')
@@ -59,7 +59,7 @@ def calculator(request: Request) -> Response:
     address = request.url.query
     frame = (page.language, page.theme, page.currency, page.editor.name if page.editor else "")
     key = (snapshot.digest, today(), address, frame, is_fragment(request))
-    kept = _pages.get(key) if len(address) <= MAX_KEPT_ADDRESS else None
+    kept = _pages.find(key) if len(address) <= MAX_KEPT_ADDRESS else None
     if kept is not None:
         return page.respond(kept[0], 200, kept[1])
     response, headers = _answer(request)

@@ -15,7 +15,7 @@ from app.core.decide.pricing import PriceGrid
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
-from app.core.kept import Kept
+from app.core.kept import Same, derived, keep
 from app.core.question import ShortlistQuestion
 from app.core.units import TERA
 
@@ -111,15 +111,9 @@ def hours_limit(question: ShortlistQuestion) -> float:
     return month * question.economics.months if question.workload.trains else month
 
 
+@derived
 def power_w(table: GpuTable) -> Floats:
     """TDP of one card; where it is unknown the middle of the catalogue's, which the option flags."""
-    return _powers.get((table,), None, lambda: _power_w(table))
-
-
-_powers: Kept[Floats] = Kept()
-
-
-def _power_w(table: GpuTable) -> Floats:
     known = table.tdp_w[~np.isnan(table.tdp_w)]
     middle = float(np.median(known)) if known.size else UNKNOWN_TDP_W
     return np.where(np.isnan(table.tdp_w), middle, table.tdp_w)
@@ -216,12 +210,9 @@ def _least(away: Floats) -> tuple[Index, Index]:
     return np.asarray(counts, dtype=np.intp), np.asarray(conditions, dtype=np.intp)
 
 
-def name_order(gpus: Sequence[Gpu]) -> Index:
-    """Place of each card in the order of names."""
-    return _places.get((gpus,), None, lambda: _name_order(gpus))
-
-
-_places: Kept[Index] = Kept()
+def name_order(table: GpuTable, gpus: Sequence[Gpu]) -> Index:
+    """Place of each card of a table in the order of names."""
+    return keep(table, "name_order", Same(gpus), lambda: _name_order(gpus))
 
 
 def _name_order(gpus: Sequence[Gpu]) -> Index:

@@ -12,7 +12,7 @@ from app.core.decide.support import FrameworkRelease, engine_runs, stacks, witho
 from app.core.estimates import Message
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, GpuTable
-from app.core.kept import Kept
+from app.core.kept import Same, keep
 from app.core.question import Filters
 
 
@@ -92,16 +92,22 @@ def filter_cards(
     Rejections and reservations by row.
     """
     # No figure of the question enters but through `blocked`: kept for the next question of the same filters.
-    return _found.get(
-        (table, gpus, releases, availability),
-        (replace(filters, conditions=(), gpus=()), precision, engine, blocked.tobytes(), unrated.tobytes()),
+    catalogue = (Same(gpus), Same(releases), Same(availability))
+    asked = (
+        replace(filters, conditions=(), gpus=()),
+        precision,
+        engine,
+        blocked.tobytes(),
+        unrated.tobytes(),
+    )
+    return keep(
+        table,
+        "filters",
+        (catalogue, asked),
         lambda: _filter_cards(
             gpus, table, filters, blocked, unrated, precision, engine, releases, availability
         ),
     )
-
-
-_found: Kept[CardFilter] = Kept()
 
 
 def _filter_cards(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +12,7 @@ from app.core.decide.cost import LOAD
 from app.core.decide.options import Flip, Robustness, objective_score
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
+from app.core.kept import keep
 from app.core.memory import estimate as estimate_memory
 from app.core.question import HOST_SHARE, Economics
 
@@ -191,7 +192,8 @@ def _shares(ranking: Ranking, field: Field, cells: list[Cell], seed: int, draws:
     speed_group = [card_of.setdefault(r, len(card_of)) for r, _, _ in cells]
     spread = np.array([_price_spread(ranking, cell) for cell in cells])
     drawn = field.objective in ("speed", "tflops_per_yuan") or field.hours is not None
-    normal = standard_normals(seed, draws, len(groups), len(card_of) if drawn else 0)
+    sizes = (seed, draws, len(groups), len(card_of) if drawn else 0)
+    normal = keep(ranking.asked.table, "normals", sizes, lambda: standard_normals(*sizes), KEPT_DRAWS)
     price = np.exp(_scaled(normal[0], spread, price_group))[price_group]
     speed: Floats | float = 1.0
     if drawn:
@@ -209,7 +211,6 @@ def _shares(ranking: Ranking, field: Field, cells: list[Cell], seed: int, draws:
     return np.asarray(np.bincount(winners, minlength=len(cells)) / draws, dtype=np.float64)
 
 
-@lru_cache(maxsize=KEPT_DRAWS)
 def standard_normals(seed: int, draws: int, prices: int, speeds: int) -> tuple[Floats, ...]:
     """Standard normal draws, the same for every question of one seed.
 

@@ -51,7 +51,7 @@ from app.core.decide.support import FrameworkRelease
 from app.core.estimates import Assumption, Message
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
-from app.core.kept import Kept
+from app.core.kept import Same, keep
 from app.core.memory import estimate as estimate_memory
 from app.core.memory.estimator import reserved_on
 from app.core.plan import counts_to_try
@@ -70,6 +70,7 @@ Cell = tuple[int, int, int]
 class Asked:
     """The cards asked about, and what their filters say of them by row."""
 
+    table: GpuTable
     gpus: Sequence[Gpu]
     prices: PriceGrid
     filter: CardFilter
@@ -180,12 +181,12 @@ def evaluate_grid(
     host = question.filters.max_cards_per_host
     grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows])
     best = best_plans(grid, counts)
-    priced = _priced(question, asked_gpus, best.counts, prices, server_prices)
+    priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices)
     offers = priced.take(rows)
     candidates = evaluate(question, power_w(asked_table)[rows], best, offers, grid.speed.terms.unit)
     return Ranking(
         question=question,
-        asked=Asked(asked_gpus, priced, cards, rate.lacks_type),
+        asked=Asked(asked_table, asked_gpus, priced, cards, rate.lacks_type),
         rows=rows,
         gpus=[asked_gpus[i] for i in rows.tolist()],
         usable_gib=asked_table.usable_gib[rows],
@@ -195,24 +196,29 @@ def evaluate_grid(
         candidates=candidates,
         availability=availability,
         notes=notes,
-        order=order(candidates, best, name_order(asked_gpus)[rows]),
+        order=order(candidates, best, name_order(asked_table, asked_gpus)[rows]),
     )
 
 
-_price_grids: Kept[PriceGrid] = Kept(KEPT_PRICE_GRIDS)
-
-
 def _priced(
-    question: ShortlistQuestion, gpus: Sequence[Gpu], counts: tuple[int, ...], prices: Prices, servers: Prices
+    question: ShortlistQuestion,
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    counts: tuple[int, ...],
+    prices: Prices,
+    servers: Prices,
 ) -> PriceGrid:
     """As `price_grid`; nothing of the workload enters, so questions in one frame share it."""
     if question.price_overrides or question.filters.gpus:
         # The asker's own prices and choice of cards are objects that no other question brings.
         return price_grid(question, gpus, counts, prices, servers)
-    return _price_grids.get(
-        (gpus, prices, servers),
-        (question.filters.conditions, counts, question.economics.host_cny_per_gpu),
+    asked = (question.filters.conditions, counts, question.economics.host_cny_per_gpu)
+    return keep(
+        table,
+        "price_grids",
+        (Same(gpus), Same(prices), Same(servers), asked),
         lambda: price_grid(question, gpus, counts, prices, servers),
+        KEPT_PRICE_GRIDS,
     )
 
 
@@ -375,9 +381,6 @@ def _rejections(ranking: Ranking) -> list[Rejected]:
     return sorted(found, key=lambda rejected: (rejected.gpu.name, rejected.gpu.id))
 
 
-_lasting: Kept[Rejected] = Kept(KEPT_REJECTIONS)
-
-
 def _filtered(ranking: Ranking) -> Iterator[Rejected]:
     """Cards that a filter of the card alone rejects; the same object as long as the filter says the same."""
     asked, work = ranking.asked, ranking.question.workload
@@ -389,10 +392,12 @@ def _filtered(ranking: Ranking) -> Iterator[Rejected]:
         gpu, (code, message) = asked.gpus[row], asked.filter.stage[row]
         count = ranking.best.counts[n]
         lacks_type = bool(asked.lacks_type[row])
-        yield _lasting.get(
-            (gpu, message),
-            (count, code, work.engine, work.precision),
+        yield keep(
+            asked.table,
+            "rejections",
+            (Same(gpu), Same(message), count, code, work.engine, work.precision),
             partial(filtered, gpu, count, code, message, work, lacks_type),
+            KEPT_REJECTIONS,
         )
 
 
@@ -421,7 +426,7 @@ def _stopped(ranking: Ranking) -> Iterator[Rejected]:
         if code == "unpriced":
             # No figure of the question enters.
             gpu, count = ranking.gpus[cell[0]], best.counts[cell[1]]
-            yield _lasting.get((gpu,), (count, code), write)
+            yield keep(ranking.asked.table, "rejections", (Same(gpu), count, code), write, KEPT_REJECTIONS)
         else:
             yield write()
 

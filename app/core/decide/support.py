@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -366,7 +365,6 @@ def is_older(driver: str, needed: str) -> bool:
     return given < numbers_of(needed)[: len(given)]
 
 
-@lru_cache(maxsize=1024)
 def numbers_of(version: str) -> tuple[int, ...]:
     """The parts of a version number that are numbers; what stands behind a space or a plus is left out."""
     digits = version.strip().split(" ")[0].split("+")[0]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from app.core import engines
+from app.core.kept import derived
 from app.core.memory.numeric import smaller
 from app.core.memory.overhead import mlp_width
 from app.core.model.architecture import ModelArchitecture
@@ -50,7 +50,7 @@ COMPILED = Constant(0.67, "compiled_factor", "", "share of a layer's activations
 """torch.compile fuses norms, rotary and SwiGLU: 29-32 h of 43.5 h bytes remain (60 -> 51 GiB measured)."""
 
 
-@lru_cache(maxsize=8192)
+@derived
 def layer_bytes(
     model: ModelArchitecture, wide: bool, attention: str, compiled: bool, engine: str, software: str
 ) -> LayerBytes:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
+from app.core.kept import derived
 from app.core.model.architecture import ModelArchitecture
 
 
-@lru_cache(maxsize=4096)
+@derived
 def adapter_parameters(model: ModelArchitecture, rank: int, targets: str = "all-linear") -> float:
     """Trainable parameters of LoRA.
 
@@ -53,7 +52,7 @@ def adapter_parameters(model: ModelArchitecture, rank: int, targets: str = "all-
     return rank * (attention + cross + mlp)
 
 
-@lru_cache(maxsize=4096)
+@derived
 def largest_matrix(model: ModelArchitecture) -> float:
     """Elements of the largest quantized matrix: what is widened to 16 bit at one time."""
     h = model.hidden_size

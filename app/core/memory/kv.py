@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from app.core.engines.record import KvLayout, MicroBatchWorkingSet, Version
 from app.core.formats import format_of
+from app.core.kept import derived
 from app.core.memory.numeric import ceiling, round_up, smaller
 from app.core.memory.weights import stage_share
 from app.core.model.architecture import ModelArchitecture
@@ -34,7 +34,7 @@ class KvElements(NamedTuple):
     """Elements without latent attention: full heads of keys and values."""
 
 
-@lru_cache(maxsize=8192)
+@derived
 def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
     """Elements of keys and values per token.
 
@@ -150,7 +150,6 @@ def _older(version: str, since: Version) -> bool:
     return bool(numbers) and tuple(numbers) < since
 
 
-@lru_cache(maxsize=4096)
 def padded_window_share(full: int, sliding: int) -> float:
     """Windowed layers as vLLM groups them, over those there are.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from app.core.engines.record import Engine, MicroBatchWorkingSet, PagedWorkingSet, WholePromptWorkingSet
+from app.core.kept import derived
 from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
 from app.core.model.architecture import ModelArchitecture
@@ -51,7 +51,7 @@ def collective_term(plan: Parallelism, collective: bool = True) -> Term | None:
     return Term("communication", gib * GIB, "calibrated", "memory.collectives", 0.6, 1.5, PROCESS)
 
 
-@lru_cache(maxsize=4096)
+@derived
 def mlp_width(model: ModelArchitecture) -> float:
     """Width of the MLP that one token passes."""
     if not model.is_moe:

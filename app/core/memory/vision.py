@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from app.core import engines
+from app.core.kept import derived
 from app.core.memory import kv, overhead, weights
 from app.core.memory.adapters import adapter_parameters
 from app.core.memory.spread import vision_spread
@@ -109,7 +108,7 @@ def _wide(work: Workload) -> bool:
     return work.format.compute.wide or (work.trains and work.recipe == "fp32")
 
 
-@lru_cache(maxsize=8192)
+@derived
 def _image_bytes(
     model: ModelArchitecture, height: int, width: int, wide: bool, engine: str, software: str
 ) -> float:

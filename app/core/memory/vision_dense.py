@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
+from app.core.kept import derived
 from app.core.model.architecture import ModelArchitecture
 
 
@@ -161,7 +161,7 @@ _YOLO_MASKS = 2.0
 """Prototype masks of the segmenting variants: YOLOv8l-seg 1.19 GiB an image."""
 
 
-@lru_cache(maxsize=4096)
+@derived
 def dense_task(model: ModelArchitecture) -> DenseTask | None:
     """Per-pixel figures of a detector or segmenter, None for a classifier.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
+from app.core.kept import derived
 from app.core.memory.vision_names import block_family
 from app.core.model.architecture import ModelArchitecture
 from app.core.tracing import Constant, constants, named, operand
@@ -53,7 +53,7 @@ class Elements(NamedTuple):
     width: float
 
 
-@lru_cache(maxsize=4096)
+@derived
 def elements_per_image(model: ModelArchitecture, height: int, width: int) -> Elements:
     """Output elements of one image.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 # Rule of names, after the conventions of pytorch-image-models and Keras: the first row found wins, the
 # special before the general. A suffix says the activation or the normalization ("ts" SiLU, "_gn" and BiT
@@ -119,7 +118,6 @@ GROUP_NORMALIZED = ("bit", "efficientnet_gn", "evonorm", "frn")
 """Families whose figure holds their costly normalization already."""
 
 
-@lru_cache(maxsize=4096)
 def block_family(name: str, backbone: str, normalization: str) -> str:
     """Block family of a vision model.
 
@@ -146,7 +144,6 @@ def block_family(name: str, backbone: str, normalization: str) -> str:
     return "other"
 
 
-@lru_cache(maxsize=4096)
 def patch_of(name: str) -> int:
     """Patch size that a transformer's name tells (patch14, _p8), 16 where it tells none."""
     found = re.search(r"patch[-_]?(\d+)|_p(\d+)[_b]|[-/](\d+)$", name.lower())

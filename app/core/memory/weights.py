@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from app.core import engines
 from app.core.formats import Format, format_of, is_format
+from app.core.kept import derived
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import (
     attention_count,
@@ -74,7 +74,7 @@ class WeightBytes:
         )
 
 
-@lru_cache(maxsize=4096)
+@derived
 def model_bytes(
     model: ModelArchitecture, precision: str, engine: str, checkpoint_gib: float | None = None
 ) -> WeightBytes:

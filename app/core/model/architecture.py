@@ -28,9 +28,9 @@ class Component:
     precision: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelArchitecture:
-    """Dimensions of one model, named as in the API.
+    """Dimensions of one model, named as in the API. Without slots: what is derived of it is kept on it.
 
     `parameters` counts all, `active_parameters` those that a token uses.
     """
