@@ -37,6 +37,9 @@ class Reader(Protocol):
     def label(self, text: str) -> str:
         """The label of an option, its condition in the reader's language."""
 
+    def text(self, text: str) -> str:
+        """A source text in the reader's language."""
+
 
 def number(value: Any) -> float | int | None:
     """A plain JSON number to nine significant digits; whole numbers stay whole, unknown stays null."""
@@ -109,6 +112,13 @@ def _label(text: str, info: Any) -> str:
     return text if reader is None or not text else reader.label(text)
 
 
+def _source_text(text: str, info: Any) -> str:
+    reader: Reader | None = info.context
+    return text if reader is None or not text else reader.text(text)
+
+
+SourceText = Annotated[str, Written(_source_text, {"type": "string"}, to_reader=True)]
+"""An English source text; it is translated where there is a reader."""
 FIGURE = Written(number, {"type": "number"})
 Figure = Annotated[float, FIGURE]
 """A number of an answer; `units.Number` is one that may be an array while it is computed."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from app.core.answer import Figure, Reader, Schema, Written, answer, plain, written
+from app.core.formulas import Operand
 from app.core.units import Number
 
 Basis = Literal["exact", "measured", "calibrated", "derived", "assumed"]
@@ -89,6 +90,10 @@ SpeedDetail = Annotated[
     Mapping[str, Any], Written(plain, {"type": "object", "additionalProperties": {"type": "number"}})
 ]
 """Terms of a speed by name."""
+Expressions = Annotated[
+    Mapping[str, str], Written(dict, {"type": "object", "additionalProperties": {"type": "string"}})
+]
+"""Formulas by the name of the figure."""
 MessageWithCode = Annotated[Message, Written(_say_with_code, _CODE_AND_TEXT, message_of, to_reader=True)]
 """A message that is written as {code, text}."""
 
@@ -120,7 +125,7 @@ class Assumption:
     """Code of the reason."""
 
 
-@answer()
+@answer(omit=("expression", "operands"))
 class MemoryPart:
     """One part of the need on one card, how it is known and by which formula."""
 
@@ -132,7 +137,12 @@ class MemoryPart:
     basis: Basis
     """How it is known."""
     formula: str
-    """Id of its formula on the page /method."""
+    """Id of its general formula on the page /method."""
+    expression: str | None = None
+    """The formula as it was computed: arithmetic over `operands` that gives `gib`; + - * / ** and
+    parentheses, max, min, ceil, floor, log2."""
+    operands: tuple[Operand, ...] | None = None
+    """The names in `expression`."""
 
 
 MEMORY_INTERVAL = "5th, 50th and 95th percentile"
@@ -198,7 +208,22 @@ class Measurement:
     """Address of the source."""
 
 
-@answer(omit=("prefill", "decode", "whole_run"), hide=("assumptions",))
+@answer()
+class SpeedPart:
+    """One of the times that a step is made of."""
+
+    part: str
+    """Which: its operand of the same name says what it is."""
+    seconds: Number
+    """Time within one step, corrected by what is measured, s; the parts add up to the step."""
+    expression: str
+    """The formula as it was computed, over the operands of the speed."""
+
+
+@answer(
+    omit=("prefill", "decode", "whole_run", "formula", "parts", "expressions", "operands"),
+    hide=("assumptions",),
+)
 class SpeedEstimate:
     """Throughput of the whole option: all cards together."""
 
@@ -234,4 +259,13 @@ class SpeedEstimate:
     """The measurements of `sources`, opened."""
     interval: str = SPEED_INTERVAL
     """Which percentiles low, expected and high are."""
+    formula: str | None = None
+    """Id of the general formula on the page /method."""
+    parts: tuple[SpeedPart, ...] | None = None
+    """The times of one step; what a step makes over their sum is the expected speed."""
+    expressions: Expressions | None = None
+    """By figure (expected, low, high, steps_per_s, prefill, decode, whole_run, time_to_first_token_s,
+    time_per_output_token_s) the formula as it was computed: arithmetic over `operands` that gives it."""
+    operands: tuple[Operand, ...] | None = None
+    """The names in `expressions` and in the formulas of `parts`."""
     assumptions: tuple[Assumption, ...] = ()

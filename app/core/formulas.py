@@ -11,8 +11,12 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from app.core.estimates import Basis
+from app.core.answer import Figure, SourceText, answer
+
+if TYPE_CHECKING:
+    from app.core.estimates import Basis
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +54,20 @@ def register(*formulas: Formula) -> None:
         FORMULAS[formula.id] = formula
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("expression",))
 class Operand:
     """One name in the formula of a figure."""
 
     name: str
-    value: float
+    """As it stands in the formula."""
+    value: Figure
+    """Its number, in `unit`."""
     unit: str
-    text: str
-    """What it is: English source text; translated through the catalogue."""
-    expression: str = ""
-    """How it follows from other operands of the same figure; empty for what is given."""
+    """Unit; empty for counts and shares."""
+    text: SourceText
+    """What it is."""
+    expression: str | None = None
+    """How it follows from other operands of the same list; absent for what is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +82,6 @@ class Worked:
         """The figure, from the text and the operands alone."""
         return evaluate(self.expression, {o.name: o.value for o in self.operands})
 
-
-NOT_WORKED = Worked("", ())
-"""Of figures that nobody opened."""
 
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,

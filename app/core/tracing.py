@@ -339,9 +339,15 @@ def counted(function: Callable[..., float], model: Any, *args: Any, name: str) -
 
 def worked(value: float) -> Worked:
     """The formula and the operands of a traced number; of a plain one the number itself."""
+    texts, operands = worked_together({"": value})
+    return Worked(texts[""], operands)
+
+
+def worked_together(values: Mapping[str, float]) -> tuple[dict[str, str], tuple[Operand, ...]]:
+    """The formulas of several figures by name, over one list of operands."""
     writer = _Writer()
-    text = writer.text(_node(value))
-    return Worked(text, tuple(writer.operands.values()))
+    texts = {name: writer.text(_node(value)) for name, value in values.items()}
+    return texts, tuple(writer.operands.values())
 
 
 _OPERATORS: Mapping[str, Callable[[float, float], float]] = {

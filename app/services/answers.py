@@ -25,6 +25,7 @@ from pydantic_core import to_json
 
 from app.core.answer import Figure, answer, dollar_name
 from app.core.answer import number as rounded
+from app.texts.language import translations
 from app.texts.say import say_code, say_label
 
 T = TypeVar("T")
@@ -63,6 +64,10 @@ class ReaderIn:
     def label(self, text: str) -> str:
         """The label of an option."""
         return say_label(text, self.language)
+
+    def text(self, text: str) -> str:
+        """A source text."""
+        return translations(self.language).gettext(text)
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}

@@ -70,7 +70,7 @@ def memory(data: object, snapshot: Snapshot, today: date) -> MemoryAnswer:
         check_plan(work, work.parallelism)
     estimate = core_memory.estimate(work, work.parallelism)
     return MemoryAnswer(
-        memory=estimate,
+        memory=core_memory.explained(estimate, work, work.parallelism),
         plan=work.parallelism or Parallelism(),
         assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
         warnings=warnings_of(work.model.warnings, mismatches(request.workload, work)),
@@ -90,7 +90,7 @@ def fit(data: object, snapshot: Snapshot, today: date) -> FitAnswer:
         count=request.count,
         plan=plan,
         fit=with_usable_source(core_fit(work, plan, request.gpu), request.gpu.id, snapshot),
-        memory=estimate,
+        memory=core_memory.explained(estimate, work, plan),
         remedies=remedies(work, plan, request.gpu),
         assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
         warnings=_on_card(request, work),
@@ -107,7 +107,9 @@ def speed(data: object, snapshot: Snapshot, today: date) -> SpeedAnswer:
     plan = _best_plan(request, snapshot)
     _must_run(request, work, plan)
     ready = prepared(snapshot)
-    estimate = core_speed.estimate(work, plan, request.gpu, ready.benchmarks, snapshot.gpus, ready.table)
+    estimate = core_speed.estimate(
+        work, plan, request.gpu, ready.benchmarks, snapshot.gpus, ready.table, with_formulas=True
+    )
     if not math.isfinite(float(estimate.expected)):
         raise InputFault.at("/gpu", "speed_unknown", gpu=request.gpu.name, precision=work.precision)
     late = latency_unreachable(work, estimate)

@@ -88,6 +88,16 @@ def formulas(work: Workload, plan: Parallelism | None = None) -> dict[str, Worke
     return worked_parts(terms)
 
 
+def explained(answer: MemoryEstimate, work: Workload, plan: Parallelism | None = None) -> MemoryEstimate:
+    """The estimate of a question and plan with the formula of each part beside it."""
+    printed = formulas(work, plan)
+    parts = [
+        replace(part, expression=printed[part.part].expression, operands=printed[part.part].operands)
+        for part in answer.parts
+    ]
+    return replace(answer, parts=tuple(parts))
+
+
 def draft(work: Workload, plan: Parallelism) -> Draft:
     """As `estimate` of a resolved question, for plans of which most are never shown."""
     terms, reserve = _terms(work, plan)

@@ -331,6 +331,7 @@ def estimate(
     benchmarks: Sequence[Benchmark] = (),
     gpus: Sequence[Gpu] = (),
     table: GpuTable | None = None,
+    with_formulas: bool = False,
 ) -> SpeedEstimate:
     """Throughput of one card type under one plan: one cell of the same grid.
 
@@ -339,6 +340,7 @@ def estimate(
     work: the question, resolved or not. plan: how its cards share the model. gpu: the card.
     benchmarks: measurements that may correct the model.
     gpus, table: the catalogue; without it measurements of other cards do not carry over to this one.
+    with_formulas: whether the formulas are written out.
 
     Returns
     -------
@@ -356,6 +358,8 @@ def estimate(
         cards, row, table = [gpu, *cards], 0, None
     grid = speed_grid(resolved, (plan,), table or GpuTable.from_gpus(cards), cards, benchmarks)
     found = grid.estimate(row, 0)
+    if with_formulas:
+        found = grid.formulas(row, 0).added_to(found)
     assumed = speed_assumptions(resolved)
     if resolved.fills_engine and "concurrent_sequences" in found.detail:
         held = float(found.detail["concurrent_sequences"])

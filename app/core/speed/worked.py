@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from app.core.formulas import Worked
+from app.core.estimates import SpeedEstimate, SpeedPart
+from app.core.formulas import Operand
 from app.core.gpu import RATE_FIGURES
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Shape, Terms, cell_of
-from app.core.tracing import Probe, Traced, addends, given, named, worked
+from app.core.tracing import Probe, Traced, addends, given, named, worked_together
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload
 
@@ -72,11 +73,21 @@ class SpeedFormulas:
 
     formula: str
     """Id of the general formula."""
-    figures: Mapping[str, Worked]
+    figures: Mapping[str, str]
     """By name: expected, low, high, steps_per_s; of language models the phases and the times of a token."""
-    parts: tuple[tuple[str, float, Worked], ...]
-    """Name, seconds and formula of the times that make up a step: `units_per_step` over their sum is the
-    speed."""
+    parts: tuple[SpeedPart, ...]
+    """The times that make up a step: `units_per_step` over their sum is the speed."""
+    operands: tuple[Operand, ...]
+
+    def added_to(self, speed: SpeedEstimate) -> SpeedEstimate:
+        """The estimate of the same cell with its formulas."""
+        return replace(
+            speed,
+            formula=self.formula,
+            parts=self.parts,
+            expressions=self.figures,
+            operands=self.operands,
+        )
 
 
 def formulas(grid: SpeedGrid, card: int, plan: int) -> SpeedFormulas:
@@ -104,16 +115,25 @@ def formulas(grid: SpeedGrid, card: int, plan: int) -> SpeedFormulas:
         return formulas(grid.twin, card, plan)
     rate, parts = found or (given(expected, "stated_speed"), [])
     width = given(math.exp(float(grid.width(card, plan))), "interval_factor")
+    speed = named(rate, "speed")
     figures = {
-        "expected": worked(rate),
-        "low": worked(named(rate, "speed") / width),
-        "high": worked(named(rate, "speed") * width),
-        "steps_per_s": worked(named(rate, "speed") / _units(terms)),
+        "expected": rate,
+        "low": speed / width,
+        "high": speed * width,
+        "steps_per_s": speed / _units(terms),
     }
     if "decode" in terms.detail:
-        figures.update(_phases(grid, terms, rate, card, plan))
+        figures |= _phases(grid, terms, rate, card, plan)
+    times = {f"part {name}": seconds for name, seconds in parts if float(seconds)}
+    texts, operands = worked_together(figures | times)
     return SpeedFormulas(
-        _registered(terms), figures, tuple((name, float(s), worked(s)) for name, s in parts if float(s))
+        formula=_registered(terms),
+        figures={name: texts[name] for name in figures},
+        parts=tuple(
+            SpeedPart(name.removeprefix("part "), float(seconds), texts[name])
+            for name, seconds in times.items()
+        ),
+        operands=operands,
     )
 
 
@@ -172,18 +192,18 @@ def _turns(grid: SpeedGrid, terms: Terms, card: int, plan: int) -> list[tuple[st
     return found
 
 
-def _phases(grid: SpeedGrid, terms: Terms, rate: float, card: int, plan: int) -> dict[str, Worked]:
+def _phases(grid: SpeedGrid, terms: Terms, rate: float, card: int, plan: int) -> dict[str, float]:
     """The figures of a language model beside its speed."""
     detail = cast(Mapping[str, float], terms.detail)
     by = {phase: _correction(grid, phase, card, plan) for phase in ("prefill", "decode")}
     whole = rate if terms.phase in ("whole_run", "saturated") else detail["whole_run"] * by["decode"]
     found = {
-        "prefill": worked(detail["prefill"] * by["prefill"]),
-        "decode": worked(detail["decode"] * by["decode"]),
-        "whole_run": worked(whole),
+        "prefill": detail["prefill"] * by["prefill"],
+        "decode": detail["decode"] * by["decode"],
+        "whole_run": whole,
     }
     for name, phase in LATENCIES.items():
-        found[name] = worked(detail[name] / by[phase])
+        found[name] = detail[name] / by[phase]
     return found
 
 
