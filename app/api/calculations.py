@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.answers import cached_answer
 from app.api.bodies import FitBody, MemoryBody, ShortlistBody, SpeedBody
-from app.api.context import Context, Currency, Lang
+from app.api.context import Context, Currency, Lang, WithFormulas
 from app.api.problems import documented, stale_price
 from app.api.route import CalculationRoute
 from app.services import calculator, results
@@ -74,16 +74,20 @@ def speed(request: Request, body: SpeedBody, lang: Lang = None) -> Response:
     responses=documented(409, 422, 429),
 )
 def shortlist(
-    request: Request, body: ShortlistBody, lang: Lang = None, currency: Currency = "CNY"
+    request: Request,
+    body: ShortlistBody,
+    lang: Lang = None,
+    currency: Currency = "CNY",
+    formulas: WithFormulas = False,
 ) -> Response:
     """Every card x count x legal plan: what fits, ranked by the objective; the rest, and why not."""
     del lang, currency
 
     def compute(context: Context) -> Any:
         try:
-            answer = calculator.shortlist(body, context.snapshot, context.today)
+            answer = calculator.shortlist(body, context.snapshot, context.today, with_formulas=formulas)
         except StalePrice as stale:
             raise stale_price(stale.message, context.language, {"gpus": list(stale.gpus)}) from stale
         return with_currency(answer, context.currency, context.snapshot, date.fromisoformat(answer.as_of))
 
-    return cached_answer(request, "shortlist", body, compute)
+    return cached_answer(request, "shortlist with formulas" if formulas else "shortlist", body, compute)

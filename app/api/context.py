@@ -21,6 +21,10 @@ Currency = Annotated[
     Literal["CNY", "USD"],
     Query(description="USD adds every amount in US dollars, converted at the dated rate, beside the yuan."),
 ]
+WithFormulas = Annotated[
+    bool,
+    Query(description="Whether every option says how each of its figures was computed: `formulas`."),
+]
 AsOf = Annotated[
     date | None,
     Query(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from app.core.answer import Figure, answer
+from app.core.tracing import Constant
 from app.core.workload import Workload
 
 OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
@@ -66,9 +67,9 @@ class PriceRules:
     """Where prices are to hold."""
 
 
-HOST_SHARE = 0.2
+HOST_SHARE = Constant(0.2, "host_share", "", "of a card's price, the share of the machine around it")
 """Of a card's price: in the bill of materials of an 8-card server, all but the chips is 21 % (2023)."""
-HOST_FIXED_CNY = 500.0
+HOST_FIXED_CNY = Constant(500.0, "host_fixed_cny", "CNY", "of each card: power supply, slot")
 """Of each card whatever its price: power supply and slot; assumed."""
 
 

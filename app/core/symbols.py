@@ -178,12 +178,37 @@ _CARD = {
     "pcie_gb_s": Symbol("GB/s", "PCIe between cards, one way"),
     "copy_gb_s": Symbol("GB/s", "PCIe between host and card, one way"),
 }
+_MONEY = {
+    "price_cny": Symbol("CNY", "price that counts: of one card, or of the whole server"),
+    "count": Symbol("", "cards"),
+    "host_share_cny": Symbol("CNY", "share of the machine for each card"),
+    "host_cny_per_gpu": Symbol("CNY", "share of the machine for each card, as stated"),
+    "months": Symbol("", "term in months"),
+    "hours_per_month": Symbol("h", "hours of a month in which the machine is on"),
+    "utilisation": Symbol("", "share of these hours in which the cards work"),
+    "working_hours": Symbol("h", "hours of the term in which the cards work"),
+    "busy_hours": Symbol("h", "hours of the term in which they draw their full power"),
+    "work_hours": Symbol("h", "hours that the work takes"),
+    "amount": Symbol("", "amount of work"),
+    "tokens_per_sample": Symbol("", "tokens of one sample"),
+    "pue": Symbol("", "power of the room over power of the machines"),
+    "electricity_cny_per_kwh": Symbol("CNY/kWh", "price of electricity"),
+    "energy_kwh": Symbol("kWh", "electricity over the term"),
+    "energy_cny": Symbol("CNY", "electricity over the term"),
+    "residual": Symbol("", "share of the purchase that is left at the end"),
+    "residual_cny": Symbol("CNY", "what the cards are still worth at the end"),
+    "purchase_cny": Symbol("CNY", "all cards"),
+    "host_cny": Symbol("CNY", "share of the machines"),
+    "total_cny": Symbol("CNY", "total over the term"),
+    "flops_per_unit": Symbol("FLOP", "operations behind one unit of the speed"),
+    "peak_total_tflops": Symbol("TFLOPS", "peak of all cards"),
+    "sustained_tflops": Symbol("TFLOPS", "what this work sustains on all cards"),
+    "expected_gib": Symbol("GiB", "expected need of the busiest card"),
+}
 _SPEED = {
     "speed": Symbol("1/s", "speed of all cards together"),
     "stated_speed": Symbol("1/s", "speed of all cards together"),
-    "units_per_step": Symbol(
-        "", "what one step makes: tokens, samples, images or seconds of audio"
-    ),
+    "units_per_step": Symbol("", "what one step makes: tokens, samples, images or seconds of audio"),
     "interval_factor": Symbol("", "half-width of the 80 % interval, as a factor"),
     "prefill_correction": Symbol("", "measured over modelled speed of reading prompts"),
     "decode_correction": Symbol("", "measured over modelled speed of writing"),
@@ -298,6 +323,4 @@ _SPEED = {
     "decoder_parameters": Symbol("", "parameters of the decoder"),
 }
 
-SYMBOLS: dict[str, Symbol] = {
-    name: symbol for table in (_QUESTION, _MODEL, _CARD, _MEMORY, _SPEED) for name, symbol in table.items()
-}
+SYMBOLS: dict[str, Symbol] = _QUESTION | _MODEL | _CARD | _MEMORY | _SPEED | _MONEY

@@ -201,6 +201,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "nan_to_num": lambda a, nan=0.0: nan if math.isnan(a) else a,
     "zeros_like": lambda _: 0.0,
     "ones_like": lambda _: 1.0,
+    "full_like": lambda _, value: value,
     "shape": lambda _: (),
     "ndim": lambda _: 0,
 }
@@ -358,7 +359,7 @@ _OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "**": operator.pow,
 }
 _RANKS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 3}
-_WRITTEN = {float(2**10): "2**10", float(2**20): "2**20", float(2**30): "2**30", 1e9: "10**9", 1e12: "10**12"}
+_WRITTEN = {float(2**n): f"2**{n}" for n in (10, 20, 30)} | {float(10**n): f"10**{n}" for n in (6, 9, 12)}
 
 
 class _Writer:

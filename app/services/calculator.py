@@ -125,18 +125,24 @@ def speed(data: object, snapshot: Snapshot, today: date) -> SpeedAnswer:
     )
 
 
-def shortlist(data: object, snapshot: Snapshot, today: date, titled: bool = False) -> ShortlistAnswer:
+def shortlist(
+    data: object, snapshot: Snapshot, today: date, titled: bool = False, with_formulas: bool = False
+) -> ShortlistAnswer:
     """The ranked answer with its question; kept for the next asker of the same.
+
+    `with_formulas`: options say how each of their figures was computed.
 
     Errors
     ------
     InputFault when the body is at fault; StalePrice when a stale price is refused and no other is left.
     """
-    key = (snapshot.digest, today.isoformat(), titled, canonical(data))
-    return _shortlists.get(key, lambda: _rank(parse_shortlist(data, snapshot, today, titled), snapshot))
+    key = (snapshot.digest, today.isoformat(), titled, with_formulas, canonical(data))
+    return _shortlists.get(
+        key, lambda: _rank(parse_shortlist(data, snapshot, today, titled), snapshot, with_formulas)
+    )
 
 
-def _rank(request: ShortlistRequest, snapshot: Snapshot) -> ShortlistAnswer:
+def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) -> ShortlistAnswer:
     question, as_of = request.question, request.as_of
     ready = prepared(snapshot)
     conditions = question.filters.conditions
@@ -149,6 +155,7 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot) -> ShortlistAnswer:
         ready.benchmarks,
         snapshot.framework_support,
         availability(snapshot, as_of),
+        with_formulas=with_formulas,
     )
     _refuse_stale(request, result)
     work, _ = resolve(question.workload)

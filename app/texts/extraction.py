@@ -15,6 +15,9 @@ MARKS: Mapping[str, int] = {"N_": 1, "NP_": 2, "_": 1, "gettext": 1, "ngettext":
 # Positions and names of the arguments that a reader sees.
 CARRIERS: Mapping[str, tuple[tuple[int, str], ...]] = {
     "Formula": ((1, "title"), (2, "expression"), (5, "validity")),
+    "Symbol": ((1, "text"),),
+    "Constant": ((3, "text"),),
+    "constants": ((3, "text"),),
     "AppError": ((2, "title"), (3, "detail")),
 }
 Found = tuple[int, str, str | tuple[str, ...], list[str]]

@@ -10,8 +10,9 @@ import numpy as np
 from app.core.faults import InputFault
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
-from app.core.question import Economics, Work
-from app.core.units import Number
+from app.core.question import HOST_FIXED_CNY, HOST_SHARE, Economics, Work
+from app.core.tracing import floats, named
+from app.core.units import YUAN_PER_KILO, Number
 
 LOAD = 1.0
 """Power drawn while working, as a share of TDP."""
@@ -124,20 +125,33 @@ def ownership(
     -------
     Costs of the broadcast shape.
     """
-    horizon = economics.months * economics.hours_per_month * economics.utilisation
-    busy = np.asarray(horizon if busy_hours is None else busy_hours, dtype=np.float64)
-    kwh = np.asarray(power_w * LOAD * economics.pue * busy / 1000.0, dtype=np.float64)
-    purchase = np.asarray(purchase_cny, dtype=np.float64)
-    host = np.asarray(host_cny, dtype=np.float64)
-    energy = kwh * economics.electricity_cny_per_kwh
-    residual = purchase * economics.residual
-    total = purchase + host + energy - residual
+    horizon = named(economics.months * economics.hours_per_month * economics.utilisation, "working_hours")
+    busy = named(floats(horizon if busy_hours is None else busy_hours), "busy_hours")
+    kwh = named(floats(power_w * LOAD * economics.pue * busy / 1000.0), "energy_kwh")
+    purchase = named(floats(purchase_cny), "purchase_cny")
+    host = named(floats(host_cny), "host_cny")
+    energy = named(kwh * economics.electricity_cny_per_kwh, "energy_cny")
+    residual = named(purchase * economics.residual, "residual_cny")
+    total = named(purchase + host + energy - residual, "total_cny")
     with np.errstate(divide="ignore", invalid="ignore"):
         per_hour = total / horizon
         # With a given amount of work the money pays for that work, not for hours in which nothing runs.
         hourly = per_hour if busy_hours is None else total / busy
-        per_unit = hourly / (np.asarray(speed_per_s) * SECONDS_PER_HOUR) * units
+        per_unit = hourly / (floats(speed_per_s) * SECONDS_PER_HOUR) * units
     return Costs(purchase, host, energy, residual, total, per_hour, per_unit, kwh, busy)
+
+
+def host_share_cny(economics: Economics, card_cny: Number) -> Number:
+    """Share of the host for each card: as stated, else a fixed amount and a share of the card's price."""
+    stated = economics.host_cny_per_gpu
+    if stated is None:
+        return named(card_cny * HOST_SHARE + HOST_FIXED_CNY, "host_share_cny")
+    return named(np.full_like(card_cny, stated), "host_share_cny")
+
+
+def per_1000_cny(value: Number, purchase_cny: Number) -> Number:
+    """What 1000 yuan of the purchase buy of something."""
+    return value / (purchase_cny / YUAN_PER_KILO)
 
 
 def energy_cny(
@@ -167,7 +181,7 @@ def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float 
     -----
     `hours` are hours of running; of a speech model they are hours of audio, run at its speed.
     """
-    speed = np.asarray(speed_per_s, dtype=np.float64)
+    speed = floats(speed_per_s)
     if work.unit == "hours" and speed_unit != SPEECH_UNIT:
         return np.full_like(speed, work.amount)
     amount = work.amount
@@ -182,7 +196,7 @@ def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float 
             units = [*WORK_UNITS_OF_SPEED[speed_unit], "hours"]
             raise InputFault.at("/work/unit", "work_unit_does_not_match", unit=work.unit, units=units)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(amount / (speed * SECONDS_PER_HOUR), dtype=np.float64)
+        return named(floats(amount / (speed * SECONDS_PER_HOUR)), "work_hours")
 
 
 def break_even_month(

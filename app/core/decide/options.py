@@ -11,6 +11,7 @@ from app.core.answer import AnyMap, Figure, OptionLabel, answer
 from app.core.estimates import (
     Assumption,
     Basis,
+    Expressions,
     MemoryEstimate,
     Message,
     MessageWithCode,
@@ -19,6 +20,7 @@ from app.core.estimates import (
     codes_of,
 )
 from app.core.faults import InputFault
+from app.core.formulas import Operand
 from app.core.gpu import GpuRef, PriceChoice, Source
 from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import OBJECTIVES
@@ -201,7 +203,18 @@ class Rent:
     """Where it was read."""
 
 
-@answer(omit=("setup",), shown=("label", "reason_codes", "advice_codes"))
+@answer()
+class Formulas:
+    """How the figures of an option were computed."""
+
+    expressions: Expressions
+    """By the path of the figure in the option, such as cost.total_cny or memory.parts.0.gib: arithmetic over
+    `operands` that gives it; + - * / ** and parentheses, max, min, ceil, floor, log2."""
+    operands: tuple[Operand, ...]
+    """The names in `expressions`."""
+
+
+@answer(omit=("setup", "formulas"), shown=("label", "reason_codes", "advice_codes"))
 class Option:
     """One way to buy: a count of a card in a condition, under its best plan."""
 
@@ -239,6 +252,8 @@ class Option:
     """What to do before it is bought and when it is set up, in sentences."""
     setup: str | None = None
     """Python that sets up TensorFlow; absent for other engines."""
+    formulas: Formulas | None = None
+    """How its figures were computed; absent where the question did not ask for it."""
 
     @property
     def label(self) -> str:

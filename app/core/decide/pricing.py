@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from app.core.decide.cost import host_share_cny
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import Flags, Floats, Index
-from app.core.question import HOST_FIXED_CNY, HOST_SHARE, ShortlistQuestion
+from app.core.question import ShortlistQuestion
+from app.core.tracing import floats
 
 SERVER_CARDS = 8
 Prices = Mapping[tuple[str, str], PriceChoice]
@@ -83,8 +85,7 @@ def price_grid(
             servers[i, k], server[i, k], stale_server[i, k] = found, found.amount_cny, found.stale
     numbers = np.asarray(counts, dtype=np.float64)
     purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
-    stated = question.economics.host_cny_per_gpu
-    share = HOST_FIXED_CNY + HOST_SHARE * card if stated is None else np.full_like(card, stated)
+    share = floats(host_share_cny(question.economics, card))
     host = share[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
     eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
     whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)

@@ -18,7 +18,7 @@ from app.core.decide.candidates import (
     order,
     power_w,
 )
-from app.core.decide.cost import UNIT_NAMES
+from app.core.decide.cost import UNIT_NAMES, per_1000_cny
 from app.core.decide.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
 from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
 from app.core.decide.guidance import guidance
@@ -48,6 +48,7 @@ from app.core.decide.reasons import (
 from app.core.decide.remedies import memory_remedies
 from app.core.decide.robustness import RIVALS, robustness
 from app.core.decide.support import FrameworkRelease
+from app.core.decide.worked import option_formulas
 from app.core.estimates import Assumption, Message
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
@@ -57,7 +58,6 @@ from app.core.memory.estimator import reserved_on
 from app.core.plan import counts_to_try
 from app.core.question import ShortlistQuestion
 from app.core.speed import speed_assumptions
-from app.core.units import YUAN_PER_KILO
 from app.core.workload import Parallelism, resolve
 
 KEPT_REJECTIONS = 4096
@@ -119,6 +119,7 @@ def rank(
     support: Sequence[FrameworkRelease] = (),
     availability: Available | None = None,
     seed: int = 0,
+    with_formulas: bool = False,
 ) -> Shortlist:
     """Rank every way to buy cards for a question.
 
@@ -129,6 +130,7 @@ def rank(
     8-card
     machine. benchmarks: measurements (a `BenchmarkIndex` is fastest). support: framework releases.
     availability: statements by (gpu id, region), newest first. seed: of the draws of the robustness.
+    with_formulas: whether the options say how each of their figures was computed.
 
     Returns
     -------
@@ -141,7 +143,7 @@ def rank(
     ranking = evaluate_grid(
         question, table, gpus, prices, server_prices or {}, benchmarks, support, availability or {}
     )
-    return write_out(ranking, seed)
+    return write_out(ranking, seed, with_formulas)
 
 
 def evaluate_grid(
@@ -222,7 +224,7 @@ def _priced(
     )
 
 
-def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
+def write_out(ranking: Ranking, seed: int = 0, with_formulas: bool = False) -> Shortlist:
     """Options, rejections and advice of a ranking."""
     question = ranking.question
     candidates = ranking.candidates
@@ -253,6 +255,9 @@ def write_out(ranking: Ranking, seed: int = 0) -> Shortlist:
         )
         for i, cell in enumerate(cells)
     ]
+    if with_formulas:
+        opened = [option_formulas(ranking, cell) for cell in cells]
+        options = [replace(o, formulas=f) for o, f in zip(options, opened, strict=True)]
     return Shortlist(
         options=tuple(options),
         rejected=tuple(_rejections(ranking)),
@@ -338,7 +343,7 @@ def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
     count = ranking.best.counts[n]
     gpu = ranking.gpus[row]
     rate = float(ranking.grid.rate.tflops[row])
-    purchase = float(ranking.prices.purchase_cny[row, n, k]) / YUAN_PER_KILO
+    purchase = float(ranking.prices.purchase_cny[row, n, k])
     peak = None if np.isnan(rate) else rate * count
     sustained = float(ranking.candidates.sustained_tflops[row, n, 0])
     fmt = ranking.question.workload.format
@@ -347,7 +352,7 @@ def _metrics(ranking: Ranking, row: int, n: int, k: int) -> Metrics:
         named = "fp32" if named == "tf32" else "fp16" if ranking.grid.rate.lacks_type[row] else "bf16"
 
     def per_kilo(value: float | None) -> float | None:
-        return None if value is None or not purchase else value / purchase
+        return None if value is None or not purchase else float(per_1000_cny(value, purchase))
 
     return Metrics(
         precision=named,

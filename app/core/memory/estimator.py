@@ -10,8 +10,8 @@ from app.core.estimates import Interval, MemoryEstimate
 from app.core.formulas import Worked
 from app.core.gpu import Gpu
 from app.core.memory import encoders, generation, inference, training, vision
-from app.core.memory.terms import Reserve, Term, assemble, sums, worked_parts
-from app.core.tracing import Probe
+from app.core.memory.terms import Reserve, Term, assemble, parts_of, sums
+from app.core.tracing import Probe, worked
 from app.core.units import Number
 from app.core.workload import Parallelism, Workload, resolve
 
@@ -82,10 +82,15 @@ def formulas(work: Workload, plan: Parallelism | None = None) -> dict[str, Worke
     -------
     Formulas in GiB with their operands.
     """
+    return {part: worked(gib) for part, gib in traced_parts(work, plan).items()}
+
+
+def traced_parts(work: Workload, plan: Parallelism | None = None) -> dict[str, float]:
+    """The parts of `estimate` as traced numbers, GiB."""
     work, _ = resolve(work)
     plan = plan or work.parallelism or ONE_CARD
     terms, _ = _terms(cast(Workload, Probe(work)), cast(Parallelism, Probe(plan)))
-    return worked_parts(terms)
+    return cast(dict[str, float], parts_of(terms))
 
 
 def explained(answer: MemoryEstimate, work: Workload, plan: Parallelism | None = None) -> MemoryEstimate:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.core.estimates import Assumption, Basis, Interval, MemoryEstimate, MemoryPart
-from app.core.formulas import Worked
-from app.core.tracing import worked
 from app.core.units import GIB, Number
 
 ALLOCATED, RESERVED, PROCESS = 0, 1, 2
@@ -112,15 +110,15 @@ def assemble(
     )
 
 
-def worked_parts(terms: list[Term]) -> dict[str, Worked]:
-    """The formula of every part in GiB, from terms of a traced run.
+def parts_of(terms: list[Term]) -> dict[str, Number]:
+    """Every part in GiB; of a traced run each with its formula.
 
     Notes
     -----
     A part that several terms make up is their sum; a term that nothing entered is a figure of its own.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Number] = {}
     for term in terms:
         gib = term.size / GIB
         found[term.part] = found[term.part] + gib if term.part in found else gib
-    return {part: worked(gib) for part, gib in found.items()}
+    return found

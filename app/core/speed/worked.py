@@ -101,6 +101,29 @@ def formulas(grid: SpeedGrid, card: int, plan: int) -> SpeedFormulas:
     -------
     Formulas of which each gives the figure of `SpeedGrid.estimate`.
     """
+    traced = traced_speed(grid, card, plan)
+    times = {f"part {name}": seconds for name, seconds in traced.parts if float(seconds)}
+    texts, operands = worked_together(traced.figures | times)
+    return SpeedFormulas(
+        formula=traced.formula,
+        figures={name: texts[name] for name in traced.figures},
+        parts=tuple(SpeedPart(n.removeprefix("part "), float(s), texts[n]) for n, s in times.items()),
+        operands=operands,
+    )
+
+
+@dataclass(frozen=True)
+class TracedSpeed:
+    """The figures of one cell as traced numbers."""
+
+    formula: str
+    figures: dict[str, float]
+    parts: list[tuple[str, float]]
+    flops_per_unit: float
+
+
+def traced_speed(grid: SpeedGrid, card: int, plan: int) -> TracedSpeed:
+    """As `formulas`, before the texts are written."""
     asked = grid.question
     terms = predict(
         cast(Workload, Probe(asked.work)),
@@ -112,7 +135,7 @@ def formulas(grid: SpeedGrid, card: int, plan: int) -> SpeedFormulas:
     expected = float(grid.expected[card, plan])
     found = next((f for f in _candidates(grid, terms, card, plan) if _same(f[0], expected)), None)
     if found is None and grid.twin is not None:
-        return formulas(grid.twin, card, plan)
+        return traced_speed(grid.twin, card, plan)
     rate, parts = found or (given(expected, "stated_speed"), [])
     width = given(math.exp(float(grid.width(card, plan))), "interval_factor")
     speed = named(rate, "speed")
@@ -124,17 +147,8 @@ def formulas(grid: SpeedGrid, card: int, plan: int) -> SpeedFormulas:
     }
     if "decode" in terms.detail:
         figures |= _phases(grid, terms, rate, card, plan)
-    times = {f"part {name}": seconds for name, seconds in parts if float(seconds)}
-    texts, operands = worked_together(figures | times)
-    return SpeedFormulas(
-        formula=_registered(terms),
-        figures={name: texts[name] for name in figures},
-        parts=tuple(
-            SpeedPart(name.removeprefix("part "), float(seconds), texts[name])
-            for name, seconds in times.items()
-        ),
-        operands=operands,
-    )
+    flops = named(cast(float, terms.flops_per_unit), "flops_per_unit")
+    return TracedSpeed(_registered(terms), figures, parts, flops)
 
 
 def _units(terms: Terms) -> float:
