@@ -56,6 +56,7 @@ def frozen(path: str) -> Ask:
 CALCULATIONS: list[tuple[str, Ask]] = [
     ("POST /api/v1/memory", post("memory", {"workload": LLAMA_INFERENCE})),
     ("POST /api/v1/memory", post("memory", {"workload": TRAINING})),
+    ("POST /api/v1/shortlist", post("shortlist?formulas=true", RANKED)),
     ("POST /api/v1/fit", post("fit", {"workload": TRAINING, "gpu": "rtx4090"})),
     ("POST /api/v1/fit", post("fit", {"workload": LLAMA_INFERENCE, "gpu": "rtx4090", "count": 2})),
     ("POST /api/v1/speed", post("speed", {"workload": LLAMA_INFERENCE, "gpu": "h100-sxm5-80gb"})),
