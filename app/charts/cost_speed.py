@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
+from math import isfinite
 from typing import Any
 
 from app.charts.measured_points import measured_of, measured_trace
@@ -19,8 +20,8 @@ from app.charts.theme import (
     roles,
     span_ticks,
 )
+from app.core.decide.options import Option
 
-Option = Mapping[str, Any]
 PLOT_WIDTHS_PX = (560.0, 960.0)
 """Plot areas between the narrowest that shows all labels and a wide screen."""
 PHONE_PX = 270.0
@@ -43,15 +44,14 @@ def pareto_chart(
     Only the first option and the front carry labels: the others are named on touch and in the table.
     """
     role = roles(theme)
-    options = [option for option in options if option["speed"]["expected"] is not None]
+    options = [option for option in options if isfinite(option.speed.spread[1])]
     front = set(pareto)
-    costs = [option["cost"]["total_cny"] for option in options]
-    speeds = [option["speed"]["expected"] for option in options]
+    costs = [option.cost.total_cny for option in options]
+    lows, speeds, highs = ([option.speed.spread[i] for option in options] for i in range(3))
     x_ticks = span_ticks(min(costs, default=0.0), max(costs, default=1.0), 6)
-    lows, highs = [o["speed"]["low"] for o in options], [o["speed"]["high"] for o in options]
-    measured = [row["value"] for option in options for row in measured_of(option)]
+    measured = [row.value for option in options for row in measured_of(option)]
     y_ticks = span_ticks(min([*lows, *measured], default=0.0), max([*highs, *measured], default=1.0), 4)
-    stair = sorted((c, s) for c, s, o in zip(costs, speeds, options, strict=True) if o["rank"] in front)
+    stair = sorted((c, s) for c, s, o in zip(costs, speeds, options, strict=True) if o.rank in front)
     data: list[dict[str, Any]] = [
         {
             "type": "scatter",
@@ -63,7 +63,7 @@ def pareto_chart(
         }
     ]
     for on_front in (False, True):
-        chosen = [i for i, o in enumerate(options) if (o["rank"] in front) == on_front]
+        chosen = [i for i, o in enumerate(options) if (o.rank in front) == on_front]
         if not chosen:
             continue
         marker = {"size": 10, **(role["pareto_point"] if on_front else role["dominated_point"])}
@@ -81,7 +81,7 @@ def pareto_chart(
                     "arrayminus": [speeds[i] - lows[i] for i in chosen],
                 },
                 "customdata": [
-                    options[i]["label"] + condition_suffix(options[i], options, gettext) for i in chosen
+                    options[i].label + condition_suffix(options[i], options, gettext) for i in chosen
                 ],
                 "hovertemplate": "%{customdata}<br>\u00a5%{x:,.0f}<br>%{y:,.3~g} " + unit + "<extra></extra>",
             }
@@ -124,21 +124,21 @@ def _labels(
     points, texts = [], []
     # A label keeps its room before those of later ranks; points without one are obstacles all the same.
     for option in options:
-        cost, speed = option["cost"]["total_cny"], option["speed"]
+        cost, (low, expected, high) = option.cost.total_cny, option.speed.spread
         share = (cost - left) / (right - left)
-        points.append(Point(share, rise(speed["expected"]), rise(speed["low"]), rise(speed["high"])))
-        named = option["rank"] == 1 or option["rank"] in front
-        texts.append(option["label"] + condition_suffix(option, options, gettext) if named else "")
-    stair = sorted((p.x, p.y) for p, o in zip(points, options, strict=True) if o["rank"] in front)
+        points.append(Point(share, rise(expected), rise(low), rise(high)))
+        named = option.rank == 1 or option.rank in front
+        texts.append(option.label + condition_suffix(option, options, gettext) if named else "")
+    stair = sorted((p.x, p.y) for p, o in zip(points, options, strict=True) if o.rank in front)
     steps = [line for (x1, y1), (x2, y2) in pairwise(stair) for line in ((x1, y1, x2, y1), (x2, y1, x2, y2))]
     plot_height = height("pareto") - AXES_PX
     places = place_labels(points, texts, PLOT_WIDTHS_PX, plot_height, steps)
     notes = []
     for option, text, place in zip(options, texts, places, strict=True):
-        name = "first" if option["rank"] == 1 else "front"
+        name = "first" if option.rank == 1 else "front"
         if place is not None:
             notes.append(_note(option, text, place, name, theme))
-    if options and options[0]["rank"] == 1:
+    if options and options[0].rank == 1:
         alone = [texts[0], *("" for _ in texts[1:])]
         place = place_labels(points, alone, (PHONE_PX,), plot_height, steps)[0]
         if place is not None:
@@ -149,5 +149,5 @@ def _labels(
 def _note(option: Option, text: str, place: Place, name: str, theme: str) -> dict[str, Any]:
     # Not bold by a tag: Plotly writes that as an inline style, which the page's policy refuses.
     more: dict[str, Any] = {"name": name} if name == "front" else {"name": name, "font": {"weight": 600}}
-    x, y = option["cost"]["total_cny"], option["speed"]["expected"]
+    x, (_, y, _) = option.cost.total_cny, option.speed.spread
     return annotation(place, x, y, text, faint_ink(theme), **more)

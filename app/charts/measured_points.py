@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from app.charts.theme import Gettext, ink
+from app.core.decide.options import Option
+from app.core.estimates import Measurement
 
-Option = Mapping[str, Any]
 WHOLE_RUN = "whole_run"
 """A run that reads and writes has no published rate of its own: its phases are measured apart."""
 
 
-def measured_of(option: Option) -> list[Mapping[str, Any]]:
+def measured_of(option: Option) -> list[Measurement]:
     """Measurements of an option that are the figure that the option's speed estimates.
 
     Parameters
@@ -23,22 +24,18 @@ def measured_of(option: Option) -> list[Mapping[str, Any]]:
     -------
     Those of this number of cards in this unit.
     """
-    speed = option["speed"]
-    if speed.get("phase") == WHOLE_RUN:
+    speed = option.speed
+    if speed.phase == WHOLE_RUN:
         return []
-    return [
-        row
-        for row in speed.get("measurements", ())
-        if row["gpu_count"] == option["count"] and row["unit"] == speed["unit"]
-    ]
+    return [row for row in speed.measurements if row.gpu_count == option.count and row.unit == speed.unit]
 
 
-def measured_name(row: Mapping[str, Any], gettext: Gettext) -> str:
+def measured_name(row: Measurement, gettext: Gettext) -> str:
     """Software, batch, date and source of a measurement, on one line."""
-    parts = [str(row.get("software") or "")]
-    if row.get("batch_per_gpu"):
-        parts.append(gettext("batch %(size)s") % {"size": f"{row['batch_per_gpu']:g}"})
-    parts += [str(row["observed_on"]), gettext("your own") if row["own"] else str(row["title"])]
+    parts = [row.software]
+    if row.batch_per_gpu:
+        parts.append(gettext("batch %(size)s") % {"size": f"{row.batch_per_gpu:g}"})
+    parts += [str(row.observed_on), gettext("your own") if row.own else str(row.title)]
     return " · ".join(part for part in parts if part)
 
 
@@ -54,10 +51,10 @@ def measured_trace(
             "type": "scatter",
             "mode": "markers",
             "name": gettext("measured"),
-            "x": [option["cost"]["total_cny"] for option, _ in found],
-            "y": [row["value"] for _, row in found],
+            "x": [option.cost.total_cny for option, _ in found],
+            "y": [row.value for _, row in found],
             "marker": {"symbol": "x-thin", "size": 7, "line": {"width": 1.5, "color": ink(theme)}},
-            "customdata": [[option["label"], measured_name(row, gettext)] for option, row in found],
+            "customdata": [[option.label, measured_name(row, gettext)] for option, row in found],
             "hovertemplate": "%{customdata[0]} · "
             + gettext("measured")
             + "<br>%{y:,.3~g} "

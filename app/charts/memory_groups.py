@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from app.core.estimates import MemoryEstimate
 from app.texts.marking import N_
 
 
@@ -36,11 +36,11 @@ _TRAINING = (
 )
 
 
-def memory_groups(memory: Mapping[str, Any], trains: bool, gettext: Callable[[str], str]) -> list[Group]:
+def memory_groups(memory: MemoryEstimate, trains: bool, gettext: Callable[[str], str]) -> list[Group]:
     """The groups of one estimate that are not empty, in GiB per GPU; they sum to the expected need."""
     sizes: dict[str, float] = {}
-    for part in memory["parts"]:
-        sizes[part["part"]] = sizes.get(part["part"], 0.0) + float(part["gib"] or 0.0)
+    for part in memory.parts:
+        sizes[part.part] = sizes.get(part.part, 0.0) + float(part.gib or 0.0)
     groups = []
     for css, role, label, parts in _TRAINING if trains else _INFERENCE:
         gib = sum(sizes.get(part, 0.0) for part in parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from app.charts.memory_groups import memory_groups
@@ -17,8 +17,8 @@ from app.charts.theme import (
     ink,
     roles,
 )
+from app.core.decide.options import Option
 
-Option = Mapping[str, Any]
 BAR_ROWS = 12
 """Rows of a bar chart; the table under it has them all."""
 
@@ -27,10 +27,10 @@ def value_rows(options: Sequence[Option]) -> list[Option]:
     """One option for each card and condition, most compute per yuan first; no trusted rate: last."""
     unique: dict[tuple[str, str], Option] = {}
     for option in options:
-        unique.setdefault((option["gpu"]["id"], option["condition"]), option)
+        unique.setdefault((option.gpu.id, option.condition), option)
 
     def order(option: Option) -> tuple[bool, float]:
-        value = option["metrics"]["peak_tflops_per_1000_cny"]
+        value = option.metrics.peak_tflops_per_1000_cny
         return value is None, -(value or 0.0)
 
     return sorted(unique.values(), key=order)
@@ -41,13 +41,11 @@ def value_chart(options: Sequence[Option], theme: str, gettext: Gettext) -> Figu
     rows = value_rows(options)[:BAR_ROWS]
     role = roles(theme)
     names = [card_label(option, gettext) for option in rows]
-    values = [option["metrics"]["peak_tflops_per_1000_cny"] for option in rows]
+    values = [option.metrics.peak_tflops_per_1000_cny for option in rows]
     first = options[0] if options else None
     colours = [
         role["recommended"]
-        if first is not None
-        and option["gpu"]["id"] == first["gpu"]["id"]
-        and option["condition"] == first["condition"]
+        if first is not None and option.gpu.id == first.gpu.id and option.condition == first.condition
         else role["other"]
         for option in rows
     ]
@@ -72,14 +70,14 @@ def value_chart(options: Sequence[Option], theme: str, gettext: Gettext) -> Figu
 
 
 def _identity(option: Option) -> tuple[str, str]:
-    return str(option["gpu"]["id"]), str(option["condition"])
+    return str(option.gpu.id), str(option.condition)
 
 
 def card_label(option: Option, gettext: Gettext) -> str:
     """The card without its count; another condition than new is named."""
-    name = str(option["label"]).split("\u00d7", 1)[-1].strip()
+    name = str(option.label).split("\u00d7", 1)[-1].strip()
     words = {"used": gettext("used"), "refurbished": gettext("refurbished"), "modded": gettext("modified")}
-    condition = words.get(str(option["condition"]))
+    condition = words.get(str(option.condition))
     pattern = gettext("%(card)s (%(condition)s)")
     return pattern % {"card": name, "condition": condition} if condition else name
 
@@ -95,8 +93,8 @@ def memory_chart(
     """Parts of the need per GPU, with the whisker from low to high and the wall of usable memory."""
     rows = options[:BAR_ROWS]
     role = roles(theme)
-    names = [option["label"] + condition_suffix(option, rows, gettext) for option in rows]
-    usable = [option["fit"]["usable_gib"] for option in rows]
+    names = [option.label + condition_suffix(option, rows, gettext) for option in rows]
+    usable = [option.fit.usable_gib for option in rows]
     data: list[dict[str, Any]] = [
         {
             "type": "bar",
@@ -109,7 +107,7 @@ def memory_chart(
         }
     ]
     left = [used_gib] * len(rows)
-    grouped = [{g.role: g for g in memory_groups(option["memory"], trains, gettext)} for option in rows]
+    grouped = [{g.role: g for g in memory_groups(option.memory, trains, gettext)} for option in rows]
     for part, colour in role["memory_parts"].items():
         sizes = [groups[part].gib if part in groups else 0.0 for groups in grouped]
         if not any(sizes):
@@ -129,25 +127,24 @@ def memory_chart(
             }
         )
         left = [a + b for a, b in zip(left, sizes, strict=True)]
-    need = [option["memory"]["per_gpu_gib"] for option in rows]
-    expected = [n["expected"] + used_gib for n in need]
+    need = [option.memory.per_gpu_gib.spread for option in rows]
     data.append(
         {
             "type": "scatter",
             "mode": "markers",
             "y": names,
-            "x": expected,
+            "x": [expected + used_gib for _, expected, _ in need],
             "marker": {"size": 1, "color": ink(theme)},
             "error_x": {
                 "type": "data",
                 "symmetric": False,
-                "array": [n["high"] - n["expected"] for n in need],
-                "arrayminus": [n["expected"] - n["low"] for n in need],
+                "array": [high - expected for _, expected, high in need],
+                "arrayminus": [expected - low for low, expected, _ in need],
                 "color": ink(theme),
                 "thickness": 1.5,
                 "width": 3,
             },
-            "customdata": [[n["low"], n["expected"], n["high"]] for n in need],
+            "customdata": [list(spread) for spread in need],
             "hovertemplate": "%{customdata[0]:.1f} / %{customdata[1]:.1f} / %{customdata[2]:.1f} GiB"
             "<extra></extra>",
         }
@@ -158,7 +155,7 @@ def memory_chart(
             "mode": "text",
             "y": names,
             # Right of the wall, and of a whisker that goes beyond it.
-            "x": [max(v, n["high"] + used_gib) for v, n in zip(usable, need, strict=True)],
+            "x": [max(v, high + used_gib) for v, (_, _, high) in zip(usable, need, strict=True)],
             "text": [f"\u00a0\u00a0{v:.1f}" for v in usable],
             "textposition": "middle right",
             "textfont": {"size": 11, "color": faint_ink(theme)},
@@ -175,7 +172,7 @@ def memory_chart(
             "hovertemplate": "%{x:.1f} GiB<extra></extra>",
         }
     )
-    widest = max([*usable, *(n["high"] + used_gib for n in need), 1.0])
+    widest = max([*usable, *(high + used_gib for _, _, high in need), 1.0])
     ticks = even_ticks(widest)
     layout = {
         "height": bars_height(len(rows)),

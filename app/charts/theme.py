@@ -9,6 +9,8 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
+from app.core.decide.options import Option
+
 Gettext = Callable[[str], str]
 Figure = dict[str, Any]
 THEMES = ("light", "dark", "print")
@@ -96,9 +98,9 @@ def money_label(value: float, language: str) -> str:
     return f"{value:,.0f}"
 
 
-def condition_suffix(option: Mapping[str, Any], among: Sequence[Mapping[str, Any]], gettext: Gettext) -> str:
+def condition_suffix(option: Option, among: Sequence[Option], gettext: Gettext) -> str:
     """The condition, where the same count of the same card stands in the list twice."""
-    if sum(other["label"] == option["label"] for other in among) < 2:
+    if sum(other.label == option.label for other in among) < 2:
         return ""
     words = {
         "new": gettext("new"),
@@ -107,4 +109,4 @@ def condition_suffix(option: Mapping[str, Any], among: Sequence[Mapping[str, Any
         "modded": gettext("modified"),
     }
     pattern = gettext("%(card)s (%(condition)s)")
-    return pattern % {"card": "", "condition": words.get(str(option["condition"]), option["condition"])}
+    return pattern % {"card": "", "condition": words.get(option.condition, option.condition)}

@@ -15,8 +15,6 @@ from app.services import calculator, maintenance
 from app.services.answers import as_json
 from app.services.money import with_currency
 
-Payload = dict[str, Any]
-
 
 def add_commands(commands: Any) -> None:
     """Register the commands."""
@@ -52,7 +50,7 @@ def add_commands(commands: Any) -> None:
 
 
 def _runner(
-    calculate: Callable[..., Any], show: Callable[[Payload, str], list[str]]
+    calculate: Callable[..., Any], show: Callable[[Any, str], list[str]]
 ) -> Callable[[argparse.Namespace], None]:
     def run(options: argparse.Namespace) -> None:
         language = language_of(options.lang)
@@ -65,11 +63,10 @@ def _runner(
             found = calculate(body, snapshot, _today())
             if hasattr(options, "currency"):
                 found = with_currency(found, options.currency, snapshot, date.fromisoformat(found.as_of))
-            answer = as_json(found, language)
         if options.json:
-            write_json(answer)
+            write_json(as_json(found, language))
         else:
-            for line in show(answer, language):
+            for line in show(found, language):
                 write(line)
 
     return run

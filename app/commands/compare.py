@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -19,12 +19,19 @@ from app.services import comparisons, maintenance
 from app.services.answers import as_json
 from app.services.comparisons import NoSuchComparison
 from app.services.money import with_currency
+from app.services.results import (
+    ChangesAnswer,
+    Created,
+    FrozenAnswer,
+    OptionChange,
+    OptionNamed,
+    PriceChange,
+)
 from app.services.store import CatalogStore
 from app.texts import figures
 from app.texts.language import translations
-from app.texts.say import term
+from app.texts.say import say_message, term
 
-Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
 
 
@@ -49,14 +56,14 @@ def _run(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine, refusals(language):
         answer, lines = _answer(options, engine, language)
     if options.json:
-        write_json(answer)
+        write_json(as_json(answer, language))
     else:
         for line in lines:
             write(line)
 
 
-def _answer(options: argparse.Namespace, engine: Engine, language: str) -> tuple[Payload, list[str]]:
-    """The API's body, and the same as lines for a terminal."""
+def _answer(options: argparse.Namespace, engine: Engine, language: str) -> tuple[Any, list[str]]:
+    """The answer of the API, and the same as lines for a terminal."""
     snapshot = CatalogStore(engine).snapshot()
     today = datetime.now(UTC).date()
     if not (options.show or options.changes):
@@ -64,8 +71,7 @@ def _answer(options: argparse.Namespace, engine: Engine, language: str) -> tuple
         if options.title:
             body["title"] = options.title
         made = comparisons.freeze(engine, snapshot, body, today)
-        answer = as_json(made, language)
-        return answer, _created(answer, language)
+        return made, _created(made, language)
     try:
         frozen = comparisons.open_comparison(engine, options.show or options.changes)
     except NoSuchComparison as missing:
@@ -73,13 +79,10 @@ def _answer(options: argparse.Namespace, engine: Engine, language: str) -> tuple
     if options.show:
         found = comparisons.show(frozen)
         day = date.fromisoformat(found.as_of)
-        shown = as_json(
-            replace(found, result=with_currency(found.result, options.currency, snapshot, day)), language
-        )
+        shown = replace(found, result=with_currency(found.result, options.currency, snapshot, day))
         return shown, _shown(shown, language)
     day = _day(options.as_of) or today
-    changed = with_currency(comparisons.changes(frozen, snapshot, day), options.currency, snapshot, day)
-    moved = as_json(changed, language)
+    moved = with_currency(comparisons.changes(frozen, snapshot, day), options.currency, snapshot, day)
     return moved, _moved(moved, language)
 
 
@@ -94,71 +97,79 @@ def _words(language: str) -> Gettext:
     return translations(language).gettext
 
 
-def _created(answer: Payload, language: str) -> list[str]:
+def _created(answer: Created, language: str) -> list[str]:
     _ = _words(language)
     return [
-        f"{_('comparison')}  {answer['id']}",
-        f"{_('page')}  {answer['url']}",
-        f"{_('manage token')}  {answer['manage_token']}   {_('shown once; it deletes the comparison')}",
+        f"{_('comparison')}  {answer.id}",
+        f"{_('page')}  {answer.url}",
+        f"{_('manage token')}  {answer.manage_token}   {_('shown once; it deletes the comparison')}",
     ]
 
 
-def _shown(answer: Payload, language: str) -> list[str]:
+def _shown(answer: FrozenAnswer, language: str) -> list[str]:
     _ = _words(language)
-    head = [answer["title"]] if answer["title"] else []
-    head.append(f"{_('frozen on')} {answer['created_at'][:10]}   {_('page')} {answer['url']}")
-    return [*head, "", *report.shortlist(answer["result"], language)]
+    head = [answer.title] if answer.title else []
+    head.append(f"{_('frozen on')} {answer.created_at[:10]}   {_('page')} {answer.url}")
+    return [*head, "", *report.shortlist(answer.result, language)]
 
 
-def _moved(answer: Payload, language: str) -> list[str]:
+def _moved(answer: ChangesAnswer, language: str) -> list[str]:
     """The verdict first, then prices, ranks and costs, then who came and went."""
     _ = _words(language)
-    then, now = answer["then"], answer["now"]
-    lines = [f"{then['as_of']} ({then['catalog']}) → {now['as_of']} ({now['catalog']})"]
-    if answer["cannot_repeat"]:
-        return [*lines, _("The question cannot be asked again:"), *answer["cannot_repeat"]]
-    if answer["first_changed"]:
+    then, now = answer.then, answer.now
+    lines = [f"{then.as_of} ({then.catalog}) → {now.as_of} ({now.catalog})"]
+    if answer.cannot_repeat:
+        return [
+            *lines,
+            _("The question cannot be asked again:"),
+            *(say_message(message, language) for message in answer.cannot_repeat),
+        ]
+    if answer.first_changed:
         lines.append(_("Another option is first now."))
-    elif answer["order_changed"]:
+    elif answer.order_changed:
         lines.append(_("The first stays first; the order below it is another one."))
     else:
         lines.append(_("The order is the same."))
-    if answer["prices"]:
+    if answer.prices:
         lines += ["", _("Prices that moved")]
-        lines += [f"  {_name(p, language)}: {_price(p, language)}" for p in answer["prices"]]
-    if answer["options"]:
+        lines += [f"  {_name(p, language)}: {_price(p, language)}" for p in answer.prices]
+    if answer.options:
         rows = [[_("option"), "#", _("total cost")]]
         rows += [
-            [_name(o, language), _pair(o["rank"], str), _pair(o["total_cny"], partial(_yuan, language))]
-            for o in answer["options"]
+            [_name(o, language), _pair(o.rank.then, o.rank.now, str), _total(o, language)]
+            for o in answer.options
         ]
         lines += ["", *table(rows)]
-    for key, said in (("entered", _("New on the list")), ("left", _("No longer on the list"))):
-        if answer[key]:
-            lines += ["", said, *(f"  {_name(option, language)}" for option in answer[key])]
+    for named, said in ((answer.entered, _("New on the list")), (answer.left, _("No longer on the list"))):
+        if named:
+            lines += ["", said, *(f"  {_name(option, language)}" for option in named)]
     return lines
 
 
-def _name(option: Payload, language: str) -> str:
-    return f"{option['label']} ({term('condition', option['condition'], language)})"
+def _name(option: OptionNamed | PriceChange | OptionChange, language: str) -> str:
+    return f"{option.label} ({term('condition', option.condition, language)})"
 
 
-def _price(change: Payload, language: str) -> str:
+def _price(change: PriceChange, language: str) -> str:
     """Old and new amount, and what else makes it another price: its day, its age."""
-    then, now = change["then"], change["now"]
-    amounts = _pair({"then": then["amount_cny"], "now": now["amount_cny"]}, partial(_yuan, language))
-    notes = [figures.format_percent(change["change_fraction"], language)] if change["change_fraction"] else []
-    if then["observed_on"] != now["observed_on"]:
-        notes.append(f"{then['observed_on']} → {now['observed_on']}")
-    if now["stale"] and not then["stale"]:
+    then, now = change.then, change.now
+    amounts = _pair(then.amount_cny, now.amount_cny, partial(_yuan, language))
+    notes = [figures.format_percent(change.change_fraction, language)] if change.change_fraction else []
+    if then.observed_on != now.observed_on:
+        notes.append(f"{then.observed_on} → {now.observed_on}")
+    if now.stale and not then.stale:
         notes.append(translations(language).gettext("now stale"))
     return amounts + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _pair(values: Payload, show: Callable[[Any], str]) -> str:
+def _total(option: OptionChange, language: str) -> str:
+    return _pair(option.total_cny.then, option.total_cny.now, partial(_yuan, language))
+
+
+def _pair(then: Any, now: Any, show: Callable[[Any], str]) -> str:
     """What it was and what it is; once where that is the same."""
-    then, now = show(values["then"]), show(values["now"])
-    return now if then == now else f"{then} → {now}"
+    before, after = show(then), show(now)
+    return after if before == after else f"{before} → {after}"
 
 
 def _yuan(language: str, amount: float | None) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from app.commands.output import table
+from app.core.answer import plain
+from app.core.decide.options import Option
+from app.core.estimates import MemoryEstimate
+from app.services.results import FitAnswer, MemoryAnswer, ShortlistAnswer, SpeedAnswer, Versions
 from app.texts import figures
 from app.texts.language import translations
-from app.texts.say import term
+from app.texts.say import say_message, term
 
-Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
 
 SHOWN_REJECTED = 8
@@ -22,52 +24,53 @@ def _words(language: str) -> Gettext:
     return translations(language).gettext
 
 
-def memory(answer: Payload, language: str) -> list[str]:
+def memory(answer: MemoryAnswer, language: str) -> list[str]:
     """Need per card and its parts."""
     _ = _words(language)
-    return [*_need(answer["memory"], language), "", *_parts(answer["memory"], language), *_notes(answer, _)]
+    return [*_need(answer.memory, language), "", *_parts(answer.memory, language), *_notes(answer, language)]
 
 
-def fit(answer: Payload, language: str) -> list[str]:
+def fit(answer: FitAnswer, language: str) -> list[str]:
     """Verdict first, then the need, then the remedies."""
     _ = _words(language)
-    found = answer["fit"]
+    found = answer.fit
     lines = [
-        f"{answer['label']}: {verdict(found['verdict'], _)}",
-        f"{_('usable')}  {figures.format_gib(found['usable_gib'], language)}   "
-        f"{_('margin')}  {figures.format_gib(found['margin_gib'], language)}",
+        f"{answer.label}: {verdict(found.verdict, _)}",
+        f"{_('usable')}  {figures.format_gib(found.usable_gib, language)}   "
+        f"{_('margin')}  {figures.format_gib(found.margin_gib, language)}",
     ]
-    if found["max_batch_size"] is not None:
-        lines.append(f"{_('largest batch')}  {figures.format_number(found['max_batch_size'], 0, language)}")
-    if found["max_sequence_length"] is not None:
-        length = figures.format_number(found["max_sequence_length"], 0, language)
+    if found.max_batch_size is not None:
+        lines.append(f"{_('largest batch')}  {figures.format_number(found.max_batch_size, 0, language)}")
+    if found.max_sequence_length is not None:
+        length = figures.format_number(found.max_sequence_length, 0, language)
         lines.append(f"{_('longest sequence')}  {length}")
-    lines += ["", *_need(answer["memory"], language), "", *_parts(answer["memory"], language)]
-    if answer["remedies"]:
+    lines += ["", *_need(answer.memory, language), "", *_parts(answer.memory, language)]
+    if answer.remedies:
         lines += ["", _("What would make it fit")]
-        lines += [f"  {remedy['text']}" for remedy in answer["remedies"]]
-    return [*lines, *_notes(answer, _)]
+        lines += [f"  {say_message(remedy.text, language)}" for remedy in answer.remedies]
+    return [*lines, *_notes(answer, language)]
 
 
-def speed(answer: Payload, language: str) -> list[str]:
+def speed(answer: SpeedAnswer, language: str) -> list[str]:
     """Throughput with its interval, bound and basis."""
     _ = _words(language)
-    found = answer["speed"]
-    interval = figures.format_range(found["low"], found["high"], _digits(found["low"]), "", language)
+    found = answer.speed
+    low, expected, high = found.spread
+    interval = figures.format_range(low, high, _digits(low), "", language)
     return [
-        f"{answer['label']}: {figures.format_speed(found['expected'], found['unit'], language)} ({interval})",
-        f"{_('basis')}  {term('basis', found['basis'], language)}   "
-        f"{_('bound by')}  {term('bound', found['bound'], language)}   "
-        f"{_('phase')}  {term('phase', found['phase'], language)}",
-        *_notes(answer, _),
+        f"{answer.label}: {figures.format_speed(expected, found.unit, language)} ({interval})",
+        f"{_('basis')}  {term('basis', found.basis, language)}   "
+        f"{_('bound by')}  {term('bound', found.bound, language)}   "
+        f"{_('phase')}  {term('phase', found.phase, language)}",
+        *_notes(answer, language),
     ]
 
 
-def shortlist(answer: Payload, language: str) -> list[str]:
+def shortlist(answer: ShortlistAnswer, language: str) -> list[str]:
     """The ranked table with a reason under each option, then the cards that are not on it."""
     _ = _words(language)
     lines: list[str] = []
-    if answer["options"]:
+    if answer.options:
         head = [
             "#",
             _("option"),
@@ -78,55 +81,51 @@ def shortlist(answer: Payload, language: str) -> list[str]:
             _("total cost"),
             _("per unit"),
         ]
-        rows = [head, *[_option(option, answer, language, _) for option in answer["options"]]]
+        rows = [head, *[_option(option, answer, language, _) for option in answer.options]]
         aligned = table(rows, left=frozenset({1, 2}))
         lines += aligned[:2]
-        for option, line in zip(answer["options"], aligned[2:], strict=True):
+        for option, line in zip(answer.options, aligned[2:], strict=True):
             lines.append(line)
-            lines += [f"    {text}" for text in option["reasons"][:1]]
-        if any(option["price"]["stale"] for option in answer["options"]):
-            days = answer["question"]["price_rules"]["max_age_days"]
+            lines += [f"    {say_message(message, language)}" for message in option.reasons[:1]]
+        if any(option.price.stale for option in answer.options):
+            days = answer.question.price_rules.max_age_days
             lines += ["", "* " + _("price observed more than {days} days ago").format(days=days)]
     else:
         lines.append(_("Nothing passes the filters."))
-    if answer["rejected"]:
-        lines += ["", f"{_('Not on the list')}: {len(answer['rejected'])}"]
-        for rejected in answer["rejected"][:SHOWN_REJECTED]:
-            lines.append(f"  {rejected['label']}: {rejected['text']}")
-    lines += ["", *answer["advice"]] if answer["advice"] else []
-    return [*lines, "", f"{_('prices as of')} {answer['as_of']}   {_versions(answer, _)}"]
+    if answer.rejected:
+        lines += ["", f"{_('Not on the list')}: {len(answer.rejected)}"]
+        for rejected in answer.rejected[:SHOWN_REJECTED]:
+            lines.append(f"  {rejected.label}: {say_message(rejected.text, language)}")
+    if answer.advice:
+        lines += ["", *(say_message(message, language) for message in answer.advice)]
+    return [*lines, "", f"{_('prices as of')} {answer.as_of}   {_versions(answer.versions, _)}"]
 
 
-def _option(option: Payload, answer: Payload, language: str, _: Gettext) -> list[str]:
-    price, cost = option["price"], option["cost"]
-    amounts = (price["amount_cny"], cost["total_cny"], (cost["per_unit"] or {}).get("amount_cny"))
-    rate = (answer.get("rate") or {}).get("rate") if answer["currency"] == "USD" else None
+def _option(option: Option, answer: ShortlistAnswer, language: str, _: Gettext) -> list[str]:
+    price, cost = option.price, option.cost
+    per = cost.per_unit
+    amounts = (price.amount_cny, cost.total_cny, per.amount_cny if per else None)
+    rate = answer.rate.rate if answer.rate else None
     currency = "USD" if rate else "CNY"
     card, total, unit = (None if a is None else a / rate if rate else a for a in amounts)
     per_unit = NO_DATA
-    if unit is not None:
+    if unit is not None and per is not None:
         per_unit = f"{figures.format_unit_cost(unit, currency, language)} / " + term(
-            "unit", cost["per_unit"]["unit"], language
+            "unit", per.unit, language
         )
-    name = f"{option['label']} ({term('condition', option['condition'], language)})"
-    age = " *" if price["stale"] else ""
+    name = f"{option.label} ({term('condition', option.condition, language)})"
+    age = " *" if price.stale else ""
     return [
-        str(option["rank"]),
+        str(option.rank),
         name,
-        verdict(option["fit"]["verdict"], _),
-        f"{figures.format_number(option['memory']['per_gpu_gib']['expected'], 1, language)} / "
-        f"{figures.format_number(option['fit']['usable_gib'], 1, language)}",
-        _speed(option["speed"], language),
+        verdict(option.fit.verdict, _),
+        f"{figures.format_number(option.memory.per_gpu_gib.spread[1], 1, language)} / "
+        f"{figures.format_number(option.fit.usable_gib, 1, language)}",
+        figures.format_speed(option.speed.spread[1], option.speed.unit, language),
         figures.format_money(card or 0.0, currency, language) + age,
         figures.format_money(total or 0.0, currency, language),
         per_unit,
     ]
-
-
-def _speed(found: Payload, language: str) -> str:
-    if found["expected"] is None:
-        return NO_DATA
-    return figures.format_speed(found["expected"], found["unit"], language)
 
 
 def verdict(value: str, _: Gettext) -> str:
@@ -138,39 +137,39 @@ def verdict(value: str, _: Gettext) -> str:
     }[value]
 
 
-def _need(found: Payload, language: str) -> list[str]:
+def _need(found: MemoryEstimate, language: str) -> list[str]:
     _ = _words(language)
-    need = found["per_gpu_gib"]
-    interval = figures.format_range(need["low"], need["high"], 1, "", language)
-    return [f"{_('needed per card')}  {figures.format_gib(need['expected'], language)} ({interval})"]
+    low, expected, high = found.per_gpu_gib.spread
+    interval = figures.format_range(low, high, 1, "", language)
+    return [f"{_('needed per card')}  {figures.format_gib(expected, language)} ({interval})"]
 
 
-def _parts(found: Payload, language: str) -> list[str]:
+def _parts(found: MemoryEstimate, language: str) -> list[str]:
     _ = _words(language)
     rows = [[_("part"), "GiB", _("basis")]]
     rows += [
         [
-            term("part", part["part"], language),
-            figures.format_number(part["gib"], 2, language),
-            term("basis", part["basis"], language),
+            term("part", part.part, language),
+            figures.format_number(float(part.gib), 2, language),
+            term("basis", part.basis, language),
         ]
-        for part in found["parts"]
-        if part["gib"]
+        for part in found.parts
+        if part.gib
     ]
     return table(rows, left=frozenset({0, 2}))
 
 
-def _notes(answer: Payload, _: Gettext) -> list[str]:
-    lines = ["", _("Assumed")] if answer["assumptions"] else []
-    for note in answer["assumptions"]:
-        lines.append(f"  {note['field']} = {note['value']}: {note['why']}")
-    lines += [f"  ! {warning}" for warning in answer["warnings"]]
-    return [*lines, "", _versions(answer, _)]
+def _notes(answer: MemoryAnswer | FitAnswer | SpeedAnswer, language: str) -> list[str]:
+    _ = _words(language)
+    lines = ["", _("Assumed")] if answer.assumptions else []
+    for note in answer.assumptions:
+        lines.append(f"  {note.field} = {plain(note.value)}: {say_message(note.why, language)}")
+    lines += [f"  ! {say_message(warning, language)}" for warning in answer.warnings]
+    return [*lines, "", _versions(answer.versions, _)]
 
 
-def _versions(answer: Payload, _: Gettext) -> str:
-    versions = answer["versions"]
-    return f"{_('engine')} {versions['engine']}   {_('catalogue')} {versions['catalog']}"
+def _versions(versions: Versions, _: Gettext) -> str:
+    return f"{_('engine')} {versions.engine}   {_('catalogue')} {versions.catalog}"
 
 
 def _digits(value: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -103,6 +104,11 @@ def codes_of(messages: Iterable[Message]) -> tuple[str, ...]:
     return tuple(message.code for message in messages)
 
 
+def _scalar(value: Number | None) -> float:
+    # Unknown is stored as null.
+    return math.nan if value is None else float(value)
+
+
 @answer()
 class Interval:
     """Low, expected and high value of one quantity, in the unit of the field that holds it."""
@@ -113,6 +119,11 @@ class Interval:
     """Median."""
     high: Number
     """Upper end of the interval."""
+
+    @property
+    def spread(self) -> tuple[float, float, float]:
+        """Low, expected and high where the quantity is one number."""
+        return _scalar(self.low), _scalar(self.expected), _scalar(self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +280,8 @@ class SpeedEstimate:
     operands: tuple[Operand, ...] | None = None
     """The names in `expressions` and in the formulas of `parts`."""
     assumptions: tuple[Assumption, ...] = ()
+
+    @property
+    def spread(self) -> tuple[float, float, float]:
+        """Low, expected and high where the speed is one number."""
+        return _scalar(self.low), _scalar(self.expected), _scalar(self.high)

@@ -1,4 +1,4 @@
-"""From a question in an address to the answer that a page shows: the services' payload in a language."""
+"""From a question in an address to the answer that a page shows."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.requests import Request
 
-from app.services.answers import as_json
 from app.services.calculator import StalePrice, shortlist
 from app.services.contract import FieldError, InputFault, Snapshot
+from app.services.results import ShortlistAnswer
 from app.texts.say import say_fault
 from app.web.fields import FIELDS, field_of
 from app.web.form import FormState, build_request, canonical_query, read_form
@@ -40,7 +40,7 @@ class Asked:
     body: dict[str, Any]
     links: QuestionLinks
     view: TableView = field(default_factory=TableView)
-    answer: dict[str, Any] | None = None
+    answer: ShortlistAnswer | None = None
     faults: list[FieldError] = field(default_factory=list)
 
 
@@ -58,7 +58,7 @@ def open_page(request: Request) -> tuple[Page, Snapshot, Words]:
     use = snapshot.rates.to_cny("USD", today())
     if use is not None:
         page.rate = {"cny": use.rate, "value": f"{use.rate:.4f}", "date": use.observed_on.isoformat()}
-    return page, snapshot, Words(page._, Formats(page.language, page._), page.money)
+    return page, snapshot, Words(page._, Formats(page.language, page._), page.money, snapshot)
 
 
 def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
@@ -78,7 +78,7 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     asked = Asked(page, snapshot, words, state, family, query, body, links, shown)
     if not faults:
         try:
-            asked.answer = compute(body, snapshot, page.language)
+            asked.answer = compute(body, snapshot)
         except InputFault as fault:
             faults = list(fault.errors)
     asked.faults = faults
@@ -107,11 +107,10 @@ def fault_text(error: FieldError, name: str, page: Page) -> str:
     return say_fault(error, page.language)
 
 
-def compute(body: dict[str, Any], snapshot: Snapshot, language: str) -> dict[str, Any]:
+def compute(body: dict[str, Any], snapshot: Snapshot) -> ShortlistAnswer:
     """The ranked answer of a request."""
     try:
-        found: dict[str, Any] = as_json(shortlist(body, snapshot, today()), language)
-        return found
+        return shortlist(body, snapshot, today())
     except StalePrice as stale:
         raise InputFault.at(
             FIELDS["refuse_stale"].pointer, stale.message.code, **stale.message.params

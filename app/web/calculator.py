@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,7 +12,10 @@ from markupsafe import Markup
 
 from app.caching import Cache
 from app.core import engines
+from app.core.answer import plain
+from app.core.decide.options import Rejected
 from app.services.contract import Snapshot
+from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name, proper_name
 from app.web import choices as form_choices
 from app.web import rejections, view
@@ -26,7 +29,7 @@ from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
 from app.web.renting import rent_rows, rent_sentence
 from app.web.scenarios import four_questions, scenarios
-from app.web.wording import say_short
+from app.web.wording import plan_words
 
 router = APIRouter()
 
@@ -93,10 +96,8 @@ def page_values(asked: Asked) -> dict[str, Any]:
 def form_values(asked: Asked) -> dict[str, Any]:
     """What the form shows."""
     _, state = asked.page._, asked.state
-    assumed = {
-        a["field"].rsplit("/", 1)[-1].rsplit(".", 1)[-1]: a["value"]
-        for a in (asked.answer or {}).get("assumptions", ())
-    }
+    assumptions = asked.answer.assumptions if asked.answer else ()
+    assumed = {a.field.rsplit("/", 1)[-1].rsplit(".", 1)[-1]: plain(a.value) for a in assumptions}
     infers = state.one("task") == "inference"
     images = asked.family in ("vision", "diffusion")
     faulty = state.errors.keys()
@@ -159,14 +160,8 @@ def question_words(asked: Asked) -> dict[str, str]:
     long = list(short)
     engine = one("engine")
     if not engines.is_engine(engine):
-        engine = next(
-            (
-                str(a["value"])
-                for a in (asked.answer or {}).get("assumptions", ())
-                if a["field"].endswith("engine")
-            ),
-            "",
-        )
+        assumptions = asked.answer.assumptions if asked.answer else ()
+        engine = next((str(a.value) for a in assumptions if a.field.endswith("engine")), "")
     if engine:
         long.append(proper_name(engine))
     if one("work"):
@@ -219,32 +214,25 @@ def answer_values(asked: Asked) -> dict[str, Any]:
     budget = float(amount) if isinstance(amount, int | float) else None
     wanted = parameters.get("rejected", "")[:20]
     snapshot = asked.snapshot
-    rejected = rejections.shown(answer["rejected"], snapshot, budget, wanted)
-    for item in rejected:
-        item["apply_url"] = apply_url(item, asked)
-    nearest = (
-        []
-        if answer["options"]
-        else [
-            rejections.said_short(item, snapshot)
-            for item in rejections.by_distance(answer["rejected"], budget)[:3]
-        ]
-    )
-    for item in nearest:
-        item["apply_url"] = apply_url(item, asked)
+
+    def rows(items: Sequence[Rejected]) -> list[rejections.RejectedRow]:
+        return [rejections.row(item, words, lambda item: apply_url(item, asked)) for item in items]
+
+    rejected = rows(rejections.shown(answer.rejected, snapshot, budget, wanted))
+    nearest = [] if answer.options else rows(rejections.by_distance(answer.rejected, budget)[:3])
     return values | {
         "rejected": rejected,
-        "rejected_kinds": rejections.kinds(answer["rejected"], links, wanted),
+        "rejected_kinds": rejections.kinds(answer.rejected, links, wanted),
         "rejected_url": ""
-        if len(rejected) == len(answer["rejected"])
+        if len(rejected) == len(answer.rejected)
         else links.page(rejected="all") + "#rejected",
-        "remedies": [item for item in nearest if item.get("remedy")],
+        "remedies": [row for row in nearest if row.remedy],
         "nearest": nearest[0] if nearest else None,
         "budget": "" if budget is None else words.money.amount(budget),
         "no_host": no_host(asked, budget),
         "column_choices": asked.view.choices(asked.query, asked.page._),
         "pairs": [(n, v) for n, v in _pairs(asked)],
-        "more_url": asked.view.more_url(asked.query, answer["feasible"]),
+        "more_url": asked.view.more_url(asked.query, answer.feasible),
         "sort_url": sort_urls(asked.state, asked.family, asked.view),
         "title": title_of(asked, answer),
         "said": said_of(asked, answer),
@@ -252,14 +240,12 @@ def answer_values(asked: Asked) -> dict[str, Any]:
 
 
 def shown_answer(
-    answer: dict[str, Any], asked: Any, links: Any, objective: str, parameters: Mapping[str, str]
+    answer: ShortlistAnswer, asked: Any, links: Any, objective: str, parameters: Mapping[str, str]
 ) -> dict[str, Any]:
     """The parts that a live and a frozen answer share."""
     words = asked.words
-    say_short(answer, asked.snapshot, lambda code: words.formats.label(code, "region"), words.gettext)
-    trains = answer["question"]["workload"].get("task", "inference") != "inference"
-    options = answer["options"]
-    view.dress(options, words)
+    trains = view.trains(answer.question)
+    options = answer.options
     opened = parameters.get("open", "")
     rows = (
         view.ranking_rows(
@@ -286,7 +272,7 @@ def shown_answer(
         # Chinese sentences follow each other without a space.
         "gap": "" if asked.page.language == "zh" else " ",
         "trains": trains,
-        "used": view.used_gib(answer["question"]),
+        "used": view.used_gib(answer.question),
         "objective": objective,
         "columns": getattr(asked, "view", TableView()).shown(options),
         "column_choices": [],
@@ -297,21 +283,25 @@ def shown_answer(
         "groups": view.groups_of(options[:1], trains, words),
         "scale": view.scale_of_options(options),
         "second": view.second_best(answer, objective, words),
-        "first_reason": view.join_sentences(options[0]["reasons"]) if options else "",
+        "first_reason": view.join_sentences([*map(words.say, options[0].reasons)]) if options else "",
         "flip_sentence": view.flip_sentence(answer, words) if options else "",
         "flips": view.flip_rows(answer, words),
         "rents": rent_rows(options, words),
         "rent_sentence": rent_sentence(options, words),
-        "drawings": drawings(answer, words, links, trains) if options else [],
+        "drawings": drawings(options, words, links) if options else [],
         "assumptions": view.assumption_rows(answer, words),
-        "advice": answer["advice"],
+        "advice": [*map(words.say, answer.advice)],
+        "words": words,
+        "card": view.card_words(options[0], words) if options else "",
+        "price_words": lambda price: view.price_words(price, words),
+        "plan_words": plan_words,
         "sorted": sorted_by,
     }
 
 
 def no_host(asked: Asked, budget: float | None) -> dict[str, str] | None:
     """A budget that the host alone uses up, and the same question for cards that go into a host at hand."""
-    share = asked.answer["question"]["economics"]["host_cny_per_gpu"] if asked.answer else 0.0
+    share = asked.answer.question.economics.host_cny_per_gpu if asked.answer else 0.0
     if budget is None or share is None or budget > share or not share:
         return None
     query = changed_query(asked.state, {"economics.host_cny_per_gpu": 0}, asked.family)
@@ -324,29 +314,29 @@ def _pairs(asked: Asked) -> list[tuple[str, str]]:
     return parse_qsl(asked.query, keep_blank_values=True)
 
 
-def apply_url(item: Mapping[str, Any], asked: Asked) -> str:
+def apply_url(item: Rejected, asked: Asked) -> str:
     """The question with a rejected card's remedy put in, where the form can say it."""
-    remedy = item.get("remedy")
-    if not remedy or not remedy.get("change") or None in remedy["change"].values():
+    remedy = item.remedy
+    if not remedy or not remedy.change or None in remedy.change.values():
         return ""
-    query = changed_query(asked.state, remedy["change"], asked.family)
+    query = changed_query(asked.state, plain(remedy.change), asked.family)
     return "" if query is None else f"/?{query}"
 
 
-def title_of(asked: Asked, answer: Mapping[str, Any]) -> str:
+def title_of(asked: Asked, answer: ShortlistAnswer) -> str:
     """The title of the tab: the question and its answer."""
     title = question_words(asked)["asked_title"]
-    return f"{title}: {answer['options'][0]['label']}" if answer["options"] else title
+    return f"{title}: {answer.options[0].label}" if answer.options else title
 
 
-def said_of(asked: Asked, answer: Mapping[str, Any]) -> str:
+def said_of(asked: Asked, answer: ShortlistAnswer) -> str:
     """What a screen reader says after an update: the answer in one sentence."""
     _, words = asked.page._, asked.words
-    if not answer["options"]:
+    if not answer.options:
         return _("No card passes this question.")
-    first = answer["options"][0]
+    first = answer.options[0]
     return _("First: %(label)s, %(need)s GiB per GPU, %(cost)s.") % {
-        "label": first["label"],
-        "need": words.formats.gib(first["memory"]["per_gpu_gib"]["expected"]),
-        "cost": words.money.amount(first["cost"]["total_cny"]),
+        "label": first.label,
+        "need": words.formats.gib(first.memory.per_gpu_gib.spread[1]),
+        "cost": words.money.amount(first.cost.total_cny),
     }

@@ -10,6 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from app.core.gpu import PriceChoice
+from app.services.answers import load
 from app.services.catalogue import NotInCatalogue, gpu_body, gpu_detail, price_choices
 from app.services.catalogue_pages import Page as ListPage
 from app.services.catalogue_pages import page as list_page
@@ -99,7 +101,7 @@ def gpu_list(request: Request) -> Response:
         form_words=FORM_FACTOR,
         best_price=columns.best_price,
         csv_url="/gpus.csv?" + urlencode({k: v for k, v in asked.items() if v}),
-        price_words=lambda price: price_words(price, words),
+        price_words=lambda price: price_words(load(PriceChoice, price), words),
         links=GpuLinks,
     )
 
@@ -147,7 +149,7 @@ def gpu_page(request: Request, name: str) -> Response:
         say_note=lambda text: say_note(text, page.language),
         main_figures=_MAIN_FIGURES,
         price=price,
-        price_text=price_words(price, words) if price else "",
+        price_text=price_words(load(PriceChoice, price), words) if price else "",
         value=value,
         value_rank=peers.index(value) + 1 if value in peers else 0,
         value_peers=len(peers),
@@ -164,7 +166,7 @@ def gpu_page(request: Request, name: str) -> Response:
         history_url=history_url(card, scale),
         at=GpuLinks(card["id"]),
         misreadings=misreadings(card, words),
-        price_words=lambda p: price_words(p, words),
+        price_words=lambda p: price_words(load(PriceChoice, p), words),
     )
 
 

@@ -11,6 +11,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from app.core.gpu import PriceChoice
+from app.services.answers import load
 from app.services.contract import CONDITIONS, InputFault, Snapshot
 from app.services.payload import gpu_label
 from app.services.side_by_side import MOST_CARDS, RATE_ROWS, ROW_BY_ID, Chosen, choose, side_by_side
@@ -179,7 +181,7 @@ def _head(
     return {
         **card,
         "remove_url": _url([i for i in ids if i != card["id"]], condition, as_of),
-        "price_words": price_words(price, words) if price else "",
+        "price_words": price_words(load(PriceChoice, price), words) if price else "",
     }
 
 
@@ -355,7 +357,7 @@ def _explain(
     cell, price = row["cells"][0], body["cards"][0]["price"]
     card = Fact(_("Card"), gpu.name, f"/gpus/{gpu.id}")
     if row["kind"] == "price":
-        return explain_price(price, gpu_label(gpu), words) if price else None
+        return explain_price(load(PriceChoice, price), gpu_label(gpu), words) if price else None
     if row["kind"] == "per_1000":
         return _explain_per_1000(snapshot, gpu_id, row, price, card, words)
     shown, sub = _shown(row, cell, words)
@@ -383,7 +385,7 @@ def _explain_per_1000(
     figure = snapshot.figures(gpu_id).get(name)
     if figure is None or price is None or row["cells"][0]["value"] is None:
         return None
-    of_price = explain_price(price, gpu_label(snapshot.gpu(gpu_id)), words)
+    of_price = explain_price(load(PriceChoice, price), gpu_label(snapshot.gpu(gpu_id)), words)
     facts = [card, Fact(f.label(name, "figure"), figure.source.title or figure.source.id, figure.source.url)]
     if name.endswith(("tflops", "tops")):
         meaning = _("%(precision)s, dense, FP32 accumulate") % {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.charts.measured_points import measured_name, measured_of
 from app.charts.shortlist import card_label, value_rows
 from app.charts.theme import condition_suffix
+from app.core.decide.options import Option
+from app.core.estimates import Measurement
 from app.texts.words import precision_name
 from app.web.links import QuestionLinks
 from app.web.view import Words
@@ -28,13 +29,11 @@ class Drawing:
     full: bool = False
 
 
-def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trains: bool) -> list[Drawing]:
+def drawings(options: Sequence[Option], words: Words, links: QuestionLinks) -> list[Drawing]:
     """Compute per 1000 yuan, memory parts against usable memory, cost against speed."""
-    del trains
     _, f, money = words.gettext, words.formats, words.money
-    options = answer["options"]
-    precision = precision_name(options[0]["metrics"]["precision"])
-    unit = f.label(options[0]["speed"]["unit"], "speed_unit")
+    precision = precision_name(options[0].metrics.precision)
+    unit = f.label(options[0].speed.unit, "speed_unit")
     value = Drawing(
         "value",
         _("%(precision)s compute per 1000 yuan") % {"precision": precision},
@@ -44,11 +43,9 @@ def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trai
         [
             [
                 card_label(o, _),
-                "—"
-                if o["metrics"]["peak_tflops"] is None
-                else f.plain_number(o["metrics"]["peak_tflops"] / o["count"]),
-                money.bare(o["cost"]["purchase_cny"] / o["count"]),
-                f.number(o["metrics"]["peak_tflops_per_1000_cny"], 2),
+                "—" if o.metrics.peak_tflops is None else f.plain_number(o.metrics.peak_tflops / o.count),
+                money.bare(o.cost.purchase_cny / o.count),
+                f.number(o.metrics.peak_tflops_per_1000_cny, 2),
             ]
             for o in value_rows(options)
         ],
@@ -62,9 +59,9 @@ def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trai
         [_("Option"), _("low"), _("expected"), _("high"), _("usable")],
         [
             [
-                o["label"] + condition_suffix(o, options, _),
-                *(f.gib(o["memory"]["per_gpu_gib"][k]) for k in ("low", "expected", "high")),
-                f.gib(o["fit"]["usable_gib"]),
+                o.label + condition_suffix(o, options, _),
+                *map(f.gib, o.memory.per_gpu_gib.spread),
+                f.gib(o.fit.usable_gib),
             ]
             for o in options
         ],
@@ -83,9 +80,9 @@ def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trai
             for o, marks in zip(options, measured, strict=True)
             for row in (
                 [
-                    o["label"] + condition_suffix(o, options, _),
-                    money.bare(o["cost"]["total_cny"]),
-                    *(f.speed(o["speed"][k]) for k in ("expected", "low", "high")),
+                    o.label + condition_suffix(o, options, _),
+                    money.bare(o.cost.total_cny),
+                    *(f.speed(o.speed.spread[i]) for i in (1, 0, 2)),
                 ],
                 *(_measured_row(o, mark, words) for mark in marks),
             )
@@ -96,8 +93,8 @@ def drawings(answer: Mapping[str, Any], words: Words, links: QuestionLinks, trai
     return [value, memory, pareto]
 
 
-def _measured_row(option: Mapping[str, Any], mark: Mapping[str, Any], words: Words) -> list[str]:
+def _measured_row(option: Option, mark: Measurement, words: Words) -> list[str]:
     """One measured point of an option, with software, day and source."""
     _, f = words.gettext, words.formats
-    name = _("%(option)s, measured: %(row)s") % {"option": option["label"], "row": measured_name(mark, _)}
-    return [name, words.money.bare(option["cost"]["total_cny"]), f.speed(mark["value"]), "", ""]
+    name = _("%(option)s, measured: %(row)s") % {"option": option.label, "row": measured_name(mark, _)}
+    return [name, words.money.bare(option.cost.total_cny), f.speed(mark.value), "", ""]

@@ -2,53 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.core.decide.options import Option
+from app.core.estimates import MemoryPart
+from app.core.gpu import PriceChoice
+from app.services.answers import load
 from app.services.contract import HOST_FIXED_CNY, HOST_SHARE
+from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
 from app.web.columns import best_price, per_1000
 from app.web.explanation import Explanation, Fact
 from app.web.renting import explain_rent
-from app.web.view import Words
+from app.web.view import Words, used_gib
 
 Payload = Mapping[str, Any]
 _WEAKEST = ("exact", "measured", "calibrated", "derived", "assumed")
 
 
-def lookup(payload: Any, path: str) -> Any:
-    """The value at a dotted path, None where there is none."""
-    at = payload
+def figure_at(answer: object, path: str) -> float | None:
+    """The number at a dotted path of an answer, by its names in the JSON; None where there is none."""
+    at: Any = answer
     for part in path.split(".")[:12]:
-        if (
-            isinstance(at, list)
-            and part.isascii()
-            and part.isdigit()
-            and len(part) < 6
-            and int(part) < len(at)
-        ):
-            at = at[int(part)]
-        elif isinstance(at, Mapping) and part in at:
-            at = at[part]
-        else:
+        if isinstance(at, tuple):
+            place = int(part) if part.isascii() and part.isdigit() and len(part) < 6 else len(at)
+            at = at[place] if place < len(at) else None
+        elif part.startswith("_"):
             return None
-    return at
+        else:
+            at = getattr(at, part, None)
+    return at if isinstance(at, int | float) and not isinstance(at, bool) else None
 
 
-def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | None:
+def explain_answer(answer: ShortlistAnswer, path: str, words: Words) -> Explanation | None:
     """A figure of an option; None when the answer has no such figure."""
     parts = path.split(".")
-    value = lookup(answer, path)
-    if (
-        len(parts) < 4
-        or parts[0] != "options"
-        or isinstance(value, bool)
-        or not isinstance(value, int | float)
-    ):
+    value = figure_at(answer, path)
+    if len(parts) < 4 or parts[0] != "options" or value is None:
         return None
-    option = answer["options"][int(parts[1])]
+    option = answer.options[int(parts[1])]
     group, name = parts[2], ".".join(parts[3:])
-    versions = answer["versions"]
     found = None
     if group == "memory":
         found = _memory(option, parts[3:], value, words)
@@ -57,19 +51,20 @@ def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | No
     elif group == "speed":
         found = _speed(option, name, value, words)
     elif group == "price":
-        found = explain_price(option["price"], option["label"], words)
+        found = explain_price(option.price, option.label, words)
     elif group == "cost":
         found = _cost(option, name, value, words)
     elif group == "metrics":
         found = _metric(option, name, value, words)
     elif group == "robustness":
         found = _robustness(option, value, words)
-    elif group == "rental":
-        found = explain_rent(option, name, value, words)
+    elif group == "rental" and option.rental:
+        found = explain_rent(option, option.rental, name, value, words)
     if found is None:
         return None
     _ = words.gettext
-    version = Fact(_("Version"), _("engine %(engine)s, catalog %(catalog)s") % dict(versions))
+    stated = {"engine": answer.versions.engine, "catalog": answer.versions.catalog}
+    version = Fact(_("Version"), _("engine %(engine)s, catalog %(catalog)s") % stated)
     return Explanation(
         found.title,
         found.value,
@@ -81,34 +76,34 @@ def explain_answer(answer: Payload, path: str, words: Words) -> Explanation | No
     )
 
 
-def _weakest(parts: list[Payload]) -> str:
+def _weakest(parts: Iterable[MemoryPart]) -> str:
     """The basis of a sum: the weakest of its parts, however small."""
-    bases: list[str] = [p["basis"] for p in parts if p["gib"]]
+    bases: list[str] = [p.basis for p in parts if p.gib]
     return max(bases or ["derived"], key=_WEAKEST.index)
 
 
-def _memory(option: Payload, path: list[str], value: float, words: Words) -> Explanation | None:
+def _memory(option: Option, path: list[str], value: float, words: Words) -> Explanation | None:
     _, f = words.gettext, words.formats
-    memory = option["memory"]
-    need = memory["per_gpu_gib"]
+    memory = option.memory
+    low, expected, high = memory.per_gpu_gib.spread
     if path[0] == "parts":
-        part = memory["parts"][int(path[1])]
+        part = memory.parts[int(path[1])]
         return Explanation(
-            _("%(part)s, per GPU") % {"part": f.label(part["part"], "part")},
+            _("%(part)s, per GPU") % {"part": f.label(part.part, "part")},
             f.number(value, 2),
             "GiB",
-            basis=part["basis"],
-            formula=words.gettext(formula_text(part["formula"])),
-            facts=(Fact(_("Formula"), part["formula"], f"/method#{part['formula']}"),),
+            basis=part.basis,
+            formula=words.gettext(formula_text(part.formula)),
+            facts=(Fact(_("Formula"), part.formula, f"/method#{part.formula}"),),
         )
     if path[0] != "per_gpu_gib":
         return None
-    sizes = [p for p in memory["parts"] if p["gib"]]
+    sizes = [p for p in memory.parts if p.gib]
     facts = tuple(
         Fact(
-            f.label(p["part"], "part"),
-            f"{f.number(p['gib'], 2)} GiB · {f.label(p['basis'], 'basis')}",
-            f"/method#{p['formula']}",
+            f.label(p.part, "part"),
+            f"{f.number(float(p.gib), 2)} GiB · {f.label(p.basis, 'basis')}",
+            f"/method#{p.formula}",
         )
         for p in sizes
     )
@@ -117,27 +112,26 @@ def _memory(option: Payload, path: list[str], value: float, words: Words) -> Exp
         % {"which": {"low": _("low"), "high": _("high")}.get(path[1], _("expected"))},
         f.gib(value),
         "GiB",
-        _("%(low)s–%(high)s (5th to 95th percentile)")
-        % {"low": f.gib(need["low"]), "high": f.gib(need["high"])},
+        _("%(low)s–%(high)s (5th to 95th percentile)") % {"low": f.gib(low), "high": f.gib(high)},
         _weakest(sizes),
-        " + ".join(f.number(p["gib"], 2) for p in sizes) + f" = {f.number(need['expected'], 2)}",
+        " + ".join(f.number(float(p.gib), 2) for p in sizes) + f" = {f.number(expected, 2)}",
         facts,
     )
 
 
-def _fit(option: Payload, name: str, value: float, answer: Payload, words: Words) -> Explanation | None:
+def _fit(
+    option: Option, name: str, value: float, answer: ShortlistAnswer, words: Words
+) -> Explanation | None:
     _, f = words.gettext, words.formats
-    fit, need = option["fit"], option["memory"]["per_gpu_gib"]
-    used = float(answer["question"].get("workload", {}).get("used_gib") or 0.0)
-    gpu = Fact(_("Card"), option["gpu"]["name"], f"/gpus/{option['gpu']['id']}")
+    fit, (_low, need, _high) = option.fit, option.memory.per_gpu_gib.spread
+    used = used_gib(answer.question)
+    gpu = Fact(_("Card"), option.gpu.name, f"/gpus/{option.gpu.id}")
     if name == "usable_gib":
-        source = option["fit"].get("usable_source")
-        facts = (gpu, *((Fact(_("Source"), source["title"], source["url"]),) if source else ()))
-        return Explanation(
-            _("Usable memory"), f.gib(value), "GiB", basis=fit.get("usable_basis", ""), facts=facts
-        )
+        source = fit.usable_source
+        facts = (gpu, *((Fact(_("Source"), source.title, source.url),) if source else ()))
+        return Explanation(_("Usable memory"), f.gib(value), "GiB", basis=fit.usable_basis or "", facts=facts)
     if name == "margin_gib":
-        formula = f"{f.gib(fit['usable_gib'])} − {f.gib(used)} − {f.gib(need['expected'])} = {f.gib(value)}"
+        formula = f"{f.gib(fit.usable_gib)} − {f.gib(used)} − {f.gib(need)} = {f.gib(value)}"
         return Explanation(
             _("Memory margin: usable less what is taken less what is needed"),
             f.gib(value),
@@ -153,119 +147,107 @@ def _fit(option: Payload, name: str, value: float, answer: Payload, words: Words
     return None
 
 
-def _speed(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+def _speed(option: Option, name: str, value: float, words: Words) -> Explanation | None:
     _, f = words.gettext, words.formats
-    speed = option["speed"]
+    speed = option.speed
     if name not in ("expected", "low", "high", "steps_per_s"):
         return None
     facts = [
-        Fact(_("Bound"), f.label(speed["bound"], "bound")),
-        Fact(_("Phase"), f.label(speed["phase"], "phase")),
+        Fact(_("Bound"), f.label(speed.bound, "bound")),
+        Fact(_("Phase"), f.label(speed.phase, "phase")),
     ]
-    for key, detail in speed.get("detail", {}).items():
+    for key, detail in speed.detail.items():
         # The terms of the formula, in seconds; those that are nothing say nothing.
         if isinstance(detail, int | float) and not isinstance(detail, bool) and detail:
             unit = " s" if key.endswith("_s") else ""
             facts.append(Fact(f.label(key, "detail"), f.plain_number(float(detail)) + unit))
     # Comparisons frozen before measurements were opened have their ids only.
-    known = {
-        row["id"]: Fact(_("Measurement"), row["title"], row["url"]) for row in speed.get("measurements", ())
-    }
-    facts += [known.get(row) or Fact(_("Measurement"), row) for row in speed["sources"][:5]]
+    known = {row.id: Fact(_("Measurement"), row.title, row.url) for row in speed.measurements}
+    facts += [known.get(row) or Fact(_("Measurement"), row) for row in speed.sources[:5]]
     return Explanation(
         _("Speed, all cards together"),
         f.speed(value),
-        f.label(speed["unit"], "speed_unit"),
+        f.label(speed.unit, "speed_unit"),
         _("%(low)s–%(high)s (10th to 90th percentile)")
-        % {"low": f.speed(speed["low"]), "high": f.speed(speed["high"])},
-        speed["basis"],
+        % {"low": f.speed(speed.spread[0]), "high": f.speed(speed.spread[2])},
+        speed.basis,
         facts=tuple(facts[:12]),
     )
 
 
-def explain_price(price: Payload, label: str, words: Words) -> Explanation:
+def explain_price(price: PriceChoice, label: str, words: Words) -> Explanation:
     """A price with where it was seen, when, and how it was chosen."""
     _, f, money = words.gettext, words.formats, words.money
-    source = price.get("source")
+    source = price.source
     facts = []
     if source:
-        facts.append(Fact(_("Source"), source["title"] or source["id"], source["url"]))
-    if price["channel"]:
-        facts.append(Fact(_("Channel"), _(price["channel"])))
-    age = price["age_days"]
-    date = price["observed_on"] or "—"
+        facts.append(Fact(_("Source"), source.title or source.id, source.url))
+    if price.channel:
+        facts.append(Fact(_("Channel"), _(price.channel)))
+    age = price.age_days
+    date = price.observed_on or "—"
     facts.append(
         Fact(
             _("Date"),
             date if age is None else _("%(date)s (%(days)s days old)") % {"date": date, "days": age},
         )
     )
-    facts.append(Fact(_("Condition"), f.label(price["condition"], "condition")))
-    if price["tax"]:
-        facts.append(Fact(_("Tax"), f.label(price["tax"], "tax")))
-    if price.get("stated_amount") is not None:
-        stated = f"{price['stated_amount']:,.2f} {price['currency']} · {f.label(price['stated_tax'], 'tax')}"
-        rate = f.percent(price["tax_rate"]) + (" · " + _("assumed") if price["tax_rate_assumed"] else "")
+    facts.append(Fact(_("Condition"), f.label(price.condition, "condition")))
+    if price.tax:
+        facts.append(Fact(_("Tax"), f.label(price.tax, "tax")))
+    if price.stated_amount is not None:
+        stated = f"{price.stated_amount:,.2f} {price.currency} · {f.label(price.stated_tax, 'tax')}"
+        rate = f.percent(price.tax_rate) + (" · " + _("assumed") if price.tax_rate_assumed else "")
         facts += [Fact(_("As quoted"), stated), Fact(_("Tax rate"), rate)]
-    if price["per"] != "card":
-        facts.append(Fact(_("Unit"), f.label(price["per"], "price_per")))
-    if price.get("n", 1) > 1:
-        low, high = money.amount(price["low_cny"]), money.amount(price["high_cny"])
+    if price.per != "card":
+        facts.append(Fact(_("Unit"), f.label(price.per, "price_per")))
+    if price.n > 1:
+        low, high = money.amount(price.low_cny), money.amount(price.high_cny)
         said = (
             _("lowest of %(n)s valid quotes, up to %(high)s")
-            if price["kind"] == "quote"
+            if price.kind == "quote"
             else _("median of %(n)s, %(low)s to %(high)s")
         )
         facts.append(
             Fact(
                 _("Observations"),
-                said % {"n": price["n"], "low": low, "high": high},
+                said % {"n": price.n, "low": low, "high": high},
             )
         )
-    if price.get("variant_assumed"):
+    if price.variant_assumed:
         facts.append(Fact(_("Note"), _("the form factor was not stated; the price serves each variant")))
-    if price.get("note"):
-        facts.append(Fact(_("Note"), price["note"]))
+    if price.note:
+        facts.append(Fact(_("Note"), price.note))
     formula = ""
-    if price["converted"] and price.get("rate"):
-        formula = f"{price['amount']:,.2f} {price['currency']} × {price['rate']:.4f}"
-        when = price["rate_on"] + (" · " + _("older than 45 days") if price["rate_old"] else "")
+    if price.converted and price.rate:
+        formula = f"{price.amount:,.2f} {price.currency} × {price.rate:.4f}"
+        when = price.rate_on + (" · " + _("older than 45 days") if price.rate_old else "")
         facts.append(Fact(_("Exchange rate"), when))
-    # Comparisons frozen before a price said its basis are read by what else they say.
-    basis = price.get("basis") or (
-        "assumed"
-        if price["kind"] == "override"
-        else "derived"
-        if price["converted"] or price.get("stated_amount") is not None
-        else "exact"
-    )
     return Explanation(
         _("Unit price, %(label)s") % {"label": label.split("×", 1)[-1].strip()},
-        money.amount(price["amount_cny"]),
-        f.label(price["tax"], "tax") if price["tax"] else "",
-        basis=basis,
+        money.amount(price.amount_cny),
+        f.label(price.tax, "tax") if price.tax else "",
+        basis=price.basis,
         formula=formula,
         facts=tuple(facts),
     )
 
 
-def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+def _cost(option: Option, name: str, value: float, words: Words) -> Explanation | None:
     _, f, money = words.gettext, words.formats, words.money
-    cost, price = option["cost"], option["price"]
-    months = f.plain_number(cost["months"])
+    cost, price = option.cost, option.price
+    months = f.plain_number(cost.months)
     if name == "total_cny":
-        terms = [cost["purchase_cny"], cost["host_cny"], cost["energy_cny"]]
+        terms = [cost.purchase_cny, cost.host_cny, cost.energy_cny]
         formula = (
             " + ".join(money.bare(v) for v in terms)
-            + f" − {money.bare(cost['residual_cny'])} = {money.bare(value)}"
+            + f" − {money.bare(cost.residual_cny)} = {money.bare(value)}"
         )
         facts = (
-            Fact(_("Cards"), money.amount(cost["purchase_cny"])),
-            Fact(_("Host"), money.amount(cost["host_cny"])),
-            Fact(
-                _("Electricity"), f"{f.number(cost['energy_kwh'])} kWh · {money.amount(cost['energy_cny'])}"
-            ),
-            Fact(_("Residual value"), money.amount(cost["residual_cny"])),
+            Fact(_("Cards"), money.amount(cost.purchase_cny)),
+            Fact(_("Host"), money.amount(cost.host_cny)),
+            Fact(_("Electricity"), f"{f.number(cost.energy_kwh)} kWh · {money.amount(cost.energy_cny)}"),
+            Fact(_("Residual value"), money.amount(cost.residual_cny)),
             Fact(_("Formula"), "cost.total", "/method#cost.total"),
         )
         return Explanation(
@@ -276,17 +258,17 @@ def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation
             facts=facts,
         )
     if name == "purchase_cny":
-        formula = f"{option['count']} × {money.bare(price['amount_cny'])}" if price["per"] == "card" else ""
+        formula = f"{option.count} × {money.bare(price.amount_cny)}" if price.per == "card" else ""
         return Explanation(
             _("Purchase"),
             money.amount(value),
             basis="derived",
             formula=formula,
-            facts=explain_price(price, option["label"], words).facts,
+            facts=explain_price(price, option.label, words).facts,
         )
     if name == "energy_cny":
-        rate = cost["energy_cny"] / cost["energy_kwh"] if cost["energy_kwh"] else 0.0
-        formula = f"{f.number(cost['energy_kwh'])} kWh × {money.amount(rate, 2)}/kWh"
+        rate = cost.energy_cny / cost.energy_kwh if cost.energy_kwh else 0.0
+        formula = f"{f.number(cost.energy_kwh)} kWh × {money.amount(rate, 2)}/kWh"
         return Explanation(
             _("Electricity over the term"),
             money.amount(value),
@@ -295,16 +277,16 @@ def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation
             facts=(Fact(_("Formula"), "cost.energy", "/method#cost.energy"),),
         )
     if name == "host_cny":
-        each = value / option["count"]
-        formula = f"{option['count']} × {money.bare(each)}"
-        if abs(HOST_FIXED_CNY + HOST_SHARE * price["amount_cny"] - each) < 0.01:
+        each = value / option.count
+        formula = f"{option.count} × {money.bare(each)}"
+        if abs(HOST_FIXED_CNY + HOST_SHARE * price.amount_cny - each) < 0.01:
             # Nothing was stated: the default rule, with its numbers put in.
-            share = f"{f.percent(HOST_SHARE)} × {money.bare(price['amount_cny'])}"
-            formula = f"{option['count']} × ({money.bare(HOST_FIXED_CNY)} + {share})"
+            share = f"{f.percent(HOST_SHARE)} × {money.bare(price.amount_cny)}"
+            formula = f"{option.count} × ({money.bare(HOST_FIXED_CNY)} + {share})"
         return Explanation(_("Host share"), money.amount(value), basis="assumed", formula=formula)
     if name == "residual_cny":
-        fraction = value / cost["purchase_cny"] if cost["purchase_cny"] else 0.0
-        formula = f"{money.bare(cost['purchase_cny'])} × {f.percent(fraction)}"
+        fraction = value / cost.purchase_cny if cost.purchase_cny else 0.0
+        formula = f"{money.bare(cost.purchase_cny)} × {f.percent(fraction)}"
         return Explanation(
             _("What the cards are still worth at the end"),
             money.amount(value),
@@ -312,15 +294,15 @@ def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation
             formula=formula,
         )
     if name == "per_hour_cny":
-        hours = cost["total_cny"] / value if value else 0.0
-        formula = f"{money.bare(cost['total_cny'])} ÷ {f.number(hours)} h"
+        hours = cost.total_cny / value if value else 0.0
+        formula = f"{money.bare(cost.total_cny)} ÷ {f.number(hours)} h"
         return Explanation(
             _("Cost per working hour"), money.amount(value, 2), basis="derived", formula=formula
         )
-    if name == "per_unit.amount_cny":
-        units = cost["total_cny"] / value if value else 0.0
-        unit = f.label(cost["per_unit"]["unit"], "per_unit")
-        formula = f"{money.bare(cost['total_cny'])} ÷ {f.number(units)}"
+    if name == "per_unit.amount_cny" and cost.per_unit:
+        units = cost.total_cny / value if value else 0.0
+        unit = f.label(cost.per_unit.unit, "per_unit")
+        formula = f"{money.bare(cost.total_cny)} ÷ {f.number(units)}"
         return Explanation(
             _("Unit cost"),
             money.unit(value),
@@ -330,22 +312,21 @@ def _cost(option: Payload, name: str, value: float, words: Words) -> Explanation
             facts=(
                 Fact(
                     _("Speed"),
-                    f"{f.speed(option['speed']['expected'])} "
-                    f"{f.label(option['speed']['unit'], 'speed_unit')}",
+                    f"{f.speed(option.speed.spread[1])} {f.label(option.speed.unit, 'speed_unit')}",
                 ),
             ),
         )
     return None
 
 
-def _metric(option: Payload, name: str, value: float, words: Words) -> Explanation | None:
+def _metric(option: Option, name: str, value: float, words: Words) -> Explanation | None:
     _, f, money = words.gettext, words.formats, words.money
-    metrics, purchase = option["metrics"], option["cost"]["purchase_cny"]
-    precision = precision_name(metrics["precision"])
-    card = Fact(_("Card"), option["gpu"]["name"], f"/gpus/{option['gpu']['id']}")
+    metrics, purchase = option.metrics, option.cost.purchase_cny
+    precision = precision_name(metrics.precision)
+    card = Fact(_("Card"), option.gpu.name, f"/gpus/{option.gpu.id}")
     meaning = Fact(_("Precision"), _("%(precision)s, dense, FP32 accumulate") % {"precision": precision})
     if name == "peak_tflops":
-        formula = f"{option['count']} × {f.plain_number(value / option['count'])}"
+        formula = f"{option.count} × {f.plain_number(value / option.count)}"
         return Explanation(
             _("Peak of all cards"),
             f.plain_number(value),
@@ -359,15 +340,15 @@ def _metric(option: Payload, name: str, value: float, words: Words) -> Explanati
             _("Sustained in this work"),
             f.plain_number(value),
             "TFLOPS",
-            basis=option["speed"]["basis"],
+            basis=option.speed.basis,
             facts=(meaning, card),
         )
     titles = {
-        "peak_tflops_per_1000_cny": (_("Peak TFLOPS per 1000 yuan"), "TFLOPS", metrics["peak_tflops"]),
+        "peak_tflops_per_1000_cny": (_("Peak TFLOPS per 1000 yuan"), "TFLOPS", metrics.peak_tflops),
         "sustained_tflops_per_1000_cny": (
             _("Sustained TFLOPS per 1000 yuan"),
             "TFLOPS",
-            metrics["sustained_tflops"],
+            metrics.sustained_tflops,
         ),
         "gib_per_1000_cny": (_("Memory per 1000 yuan"), "GiB", value * purchase / 1000),
         "gb_s_per_1000_cny": (_("Bandwidth per 1000 yuan"), "GB/s", value * purchase / 1000),
@@ -380,16 +361,18 @@ def _metric(option: Payload, name: str, value: float, words: Words) -> Explanati
     return Explanation(title, f.number(value, 2), unit, basis="derived", formula=formula, facts=facts)
 
 
-def _robustness(option: Payload, value: float, words: Words) -> Explanation | None:
+def _robustness(option: Option, value: float, words: Words) -> Explanation | None:
     _, f = words.gettext, words.formats
-    robustness = option["robustness"]
+    robustness = option.robustness
+    if robustness is None:
+        return None
     return Explanation(
         _("Share of draws in which it stays first"),
         f.percent(value),
         basis="derived",
         facts=(
-            Fact(_("Draws"), f.number(robustness["draws"])),
-            Fact(_("Seed"), str(robustness["seed"])),
+            Fact(_("Draws"), f.number(robustness.draws)),
+            Fact(_("Seed"), str(robustness.seed)),
         ),
     )
 
@@ -399,7 +382,7 @@ def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
     _, f = words.gettext, words.formats
     parts = path.split(".")
     if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card["prices"]:
-        return explain_price(card["prices"][parts[1]], card["name"], words)
+        return explain_price(load(PriceChoice, card["prices"][parts[1]]), card["name"], words)
     if parts[0] == "per_1000" and len(parts) == 2:
         return _per_1000(card, parts[1], words)
     if parts[0] != "figures" or len(parts) < 2:

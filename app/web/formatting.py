@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from app.core.answer import plain
 from app.texts import figures
 from app.texts.words import label, precision_name, proper_name
 
@@ -50,9 +51,9 @@ def close_up(text: str) -> str:
 
 
 def at_path(value: Any, path: str) -> Any:
-    """The value at a dotted path of mappings, None where one of them is missing."""
+    """The value at a dotted path of attributes, None where one of them is missing."""
     for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        value = getattr(value, part, None)
     return value
 
 
@@ -60,7 +61,7 @@ def raw(value: Any) -> str:
     """The value as JSON has it, for `data-value`."""
     if value is None:
         return ""
-    return repr(value) if isinstance(value, float) else str(value)
+    return str(plain(value))
 
 
 def speed_digits(value: float) -> int:

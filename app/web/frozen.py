@@ -9,10 +9,11 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from app.core.gpu import short_card_name
 from app.services import comparisons
-from app.services.answers import as_json
 from app.services.calculator import StalePrice
 from app.services.contract import InputFault, Snapshot
+from app.services.results import ChangesAnswer, FrozenAnswer, OptionChange, PriceChange, ShortlistAnswer
 from app.texts.words import precision_name, proper_name
 from app.web import rejections
 from app.web.answers import ask, fault_text, open_page, today
@@ -41,8 +42,8 @@ class Frozen:
     snapshot: Snapshot
     words: Words
     links: QuestionLinks
-    answer: dict[str, Any]
-    stored: dict[str, Any]
+    answer: ShortlistAnswer
+    stored: FrozenAnswer
     found: comparisons.Frozen
 
 
@@ -54,8 +55,8 @@ def open_comparison(request: Request, token: str) -> Frozen:
     except comparisons.NoSuchComparison:
         text = page._("There is no comparison at this address; it may have been withdrawn.")
         raise HTTPException(404, text) from None
-    stored = as_json(comparisons.show(found), page.language)
-    return Frozen(page, snapshot, words, QuestionLinks(comparison=token), stored["result"], stored, found)
+    stored = comparisons.show(found)
+    return Frozen(page, snapshot, words, QuestionLinks(comparison=token), stored.result, stored, found)
 
 
 def _cookie(request: Request, token: str) -> str:
@@ -112,10 +113,10 @@ def comparison(request: Request, token: str) -> Response:
     """The decision as frozen, what has changed since, and what it rests on."""
     frozen = open_comparison(request, token)
     page, words, stored = frozen.page, frozen.words, frozen.stored
-    changes = as_json(comparisons.changes(frozen.found, frozen.snapshot, today()), page.language)
-    objective = frozen.answer["question"].get("objective", "total_cost")
+    changes = comparisons.changes(frozen.found, frozen.snapshot, today())
+    objective = frozen.answer.question.objective
     values = shown_answer(frozen.answer, frozen, frozen.links, objective, request.query_params)
-    title = stored["title"] or page._("Comparison of %(day)s") % {"day": stored["as_of"]}
+    title = stored.title or page._("Comparison of %(day)s") % {"day": stored.as_of}
     return page.render(
         "comparison.html",
         "",
@@ -126,15 +127,16 @@ def comparison(request: Request, token: str) -> Response:
             "heading": "h2",
             "stored": stored,
             "title": title,
-            "digest": " ".join(stored["digest"][i : i + 4] for i in range(0, 12, 4)),
+            "digest": " ".join(stored.digest[i : i + 4] for i in range(0, 12, 4)),
             "asked_long": question_line(frozen),
             "changes": changes,
             "changed_rows": change_rows(changes, words),
             "standing": standing(changes, frozen.answer, words),
             "rejected": [
-                item | {"apply_url": ""}
-                for item in rejections.shown(frozen.answer["rejected"], frozen.snapshot, None, "")
+                rejections.row(item, words, lambda _: "")
+                for item in rejections.shown(frozen.answer.rejected, frozen.snapshot, None, "")
             ],
+            "cannot_repeat": [*map(words.say, changes.cannot_repeat)],
             "rejected_url": "",
             "more_url": "",
             "sources": source_rows(frozen.answer, words),
@@ -147,7 +149,7 @@ def comparison(request: Request, token: str) -> Response:
 @router.get("/c/{token}/open")
 def open_today(request: Request, token: str) -> Response:
     """The calculator with the frozen question and today's data."""
-    query = form_query(open_comparison(request, token).stored["question"])
+    query = form_query(dict(open_comparison(request, token).stored.question))
     return RedirectResponse("/" + (f"?{query}" if query else ""), 303)
 
 
@@ -171,134 +173,141 @@ def withdraw(request: Request, token: str, sure: Annotated[str, Form()] = "") ->
 def question_line(frozen: Frozen) -> str:
     """The frozen question in one line."""
     _, f = frozen.words.gettext, frozen.words.formats
-    question = frozen.answer["question"]
-    work, model = question["workload"], question.get("model") or {}
+    question = frozen.answer.question
+    model, asked = question.model, question.workload.get
+    engine = str(asked("engine") or "")
     parts = [
-        f"{model.get('name') or model.get('id') or '—'} {f.label(work.get('task', 'inference'), 'task')}",
-        precision_name(work["precision"]),
-        _("batch %(count)s") % {"count": f.plain_number(work["batch_size"])},
+        f"{model.name or model.id or '—'} {f.label(asked('task', 'inference'), 'task')}",
+        precision_name(str(asked("precision", ""))),
+        _("batch %(count)s") % {"count": f.plain_number(asked("batch_size"))},
     ]
-    if work.get("sequence_length"):
-        parts.append(_("%(count)s tokens") % {"count": f.number(work["sequence_length"])})
-    if work.get("engine"):
-        parts.append(proper_name(work["engine"]))
-    parts.append(_("%(count)s months") % {"count": f.plain_number(question["economics"]["months"])})
+    if asked("sequence_length"):
+        parts.append(_("%(count)s tokens") % {"count": f.number(asked("sequence_length"))})
+    if engine:
+        parts.append(proper_name(engine))
+    parts.append(_("%(count)s months") % {"count": f.plain_number(question.economics.months)})
     return " · ".join(parts)
 
 
-def standing(changes: dict[str, Any], answer: dict[str, Any], words: Words) -> dict[str, str]:
-    """Whether the decision still stands, in one sentence, with its verdict colour."""
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether a decision still stands: its verdict colour and a sentence."""
+
+    kind: str
+    text: str
+
+
+def standing(changes: ChangesAnswer, answer: ShortlistAnswer, words: Words) -> Standing:
+    """Whether the decision still stands, in one sentence."""
     _ = words.gettext
-    if changes["cannot_repeat"]:
-        text = _("The question cannot be asked again with today's data.")
-        return {"kind": "tight", "text": text}
-    if not answer["options"]:
-        return {"kind": "tight", "text": _("Nothing was feasible when this was frozen.")}
-    first = answer["options"][0]["label"]
-    if changes["first_changed"]:
-        return {
-            "kind": "no",
-            "text": _("The decision no longer stands: %(label)s is not first today.") % {"label": first},
-        }
-    if changes["order_changed"]:
+    if changes.cannot_repeat:
+        return Standing("tight", _("The question cannot be asked again with today's data."))
+    if not answer.options:
+        return Standing("tight", _("Nothing was feasible when this was frozen."))
+    first = answer.options[0].label
+    if changes.first_changed:
+        text = _("The decision no longer stands: %(label)s is not first today.")
+        return Standing("no", text % {"label": first})
+    if changes.order_changed:
         text = _("The decision stands: %(label)s is still first; the order behind it has changed.")
-    elif changes["prices"]:
+    elif changes.prices:
         text = _("The decision stands: %(label)s is still first, and the order has not changed.")
     else:
         text = _("Nothing has changed: %(label)s is first, as frozen.")
-    return {"kind": "fits", "text": text % {"label": first}}
+    return Standing("fits", text % {"label": first})
 
 
-def change_rows(changes: dict[str, Any], words: Words) -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """One item that is another one today."""
+
+    item: str
+    then: str
+    now: str
+    change: str = ""
+    css: str = ""
+    effect: str = ""
+
+
+def change_rows(changes: ChangesAnswer, words: Words) -> list[ChangedRow]:
     """Prices that moved, options that came or went, ranks that changed."""
-    _, f, money = words.gettext, words.formats, words.money
-    ranks = {(o["gpu"]["id"], o["count"], o["condition"]): o for o in changes["options"]}
-    rows = []
-    for price in changes["prices"]:
-        option = ranks.get((price["gpu"]["id"], price["count"], price["condition"]))
-        effect = ""
-        if option:
-            more = option["total_cny"]["now"] - option["total_cny"]["then"]
-            sign = "+" if more >= 0 else "−"
-            effect = _("total %(change)s, rank %(then)s → %(now)s") % {
-                "change": sign + money.amount(abs(more)),
-                "then": option["rank"]["then"],
-                "now": option["rank"]["now"],
-            }
-        fraction = price["change_fraction"]
-        rows.append(
-            {
-                "item": _("%(label)s, unit price") % {"label": price["label"].split("×", 1)[-1].strip()},
-                "then": money.bare(price["then"]["amount_cny"]),
-                "now": money.bare(price["now"]["amount_cny"]),
-                "change": f.signed_percent(fraction),
-                "css": "up" if (fraction or 0) > 0 else "down",
-                "effect": effect,
-            }
-        )
-    for kind, word in (("entered", _("new in the list")), ("left", _("no longer in the list"))):
-        for option in changes[kind]:
-            rows.append(
-                {"item": option["label"], "then": "—", "now": "—", "change": "", "css": "", "effect": word}
-            )
-    for key in ("catalog", "engine"):
-        if changes["then"][key] != changes["now"][key]:
-            name = _("Catalog") if key == "catalog" else _("Engine")
-            rows.append(
-                {
-                    "item": name,
-                    "then": changes["then"][key],
-                    "now": changes["now"][key],
-                    "change": "",
-                    "css": "",
-                    "effect": "",
-                }
-            )
+    _ = words.gettext
+    moved = {(o.gpu.id, o.count, o.condition): o for o in changes.options}
+    rows = [
+        _price_row(price, moved.get((price.gpu.id, price.count, price.condition)), words)
+        for price in changes.prices
+    ]
+    rows += [ChangedRow(o.label, "—", "—", effect=_("new in the list")) for o in changes.entered]
+    rows += [ChangedRow(o.label, "—", "—", effect=_("no longer in the list")) for o in changes.left]
+    then, now = changes.then, changes.now
+    if then.catalog != now.catalog:
+        rows.append(ChangedRow(_("Catalog"), then.catalog, now.catalog))
+    if then.engine != now.engine:
+        rows.append(ChangedRow(_("Engine"), then.engine, now.engine))
     return rows
 
 
-def source_rows(answer: dict[str, Any], words: Words) -> list[dict[str, str]]:
+def _price_row(price: PriceChange, option: OptionChange | None, words: Words) -> ChangedRow:
+    _, money = words.gettext, words.money
+    effect = ""
+    if option:
+        more = option.total_cny.now - option.total_cny.then
+        sign = "+" if more >= 0 else "−"
+        effect = _("total %(change)s, rank %(then)s → %(now)s") % {
+            "change": sign + money.amount(abs(more)),
+            "then": option.rank.then,
+            "now": option.rank.now,
+        }
+    fraction = price.change_fraction
+    return ChangedRow(
+        _("%(label)s, unit price") % {"label": short_card_name(price.gpu.name)},
+        money.bare(price.then.amount_cny),
+        money.bare(price.now.amount_cny),
+        words.formats.signed_percent(fraction),
+        "up" if (fraction or 0) > 0 else "down",
+        effect,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRow:
+    """A figure of the decision and where it comes from."""
+
+    figure: str
+    value: str
+    basis: str
+    source: str
+    url: str
+    date: str = ""
+
+
+def source_rows(answer: ShortlistAnswer, words: Words) -> list[SourceRow]:
     """Where the figures of the first three options come from."""
     _, f, money = words.gettext, words.formats, words.money
     rows = []
-    for option in answer["options"][:3]:
-        price, fit, source = option["price"], option["fit"], option["price"].get("source") or {}
-        name = option["label"].split("×", 1)[-1].strip()
-        rows.append(
-            {
-                "figure": _("%(label)s, unit price") % {"label": name},
-                "value": money.amount(price["amount_cny"]),
-                "basis": price.get("basis")
-                or (
-                    "assumed" if price["kind"] == "override" else "derived" if price["converted"] else "exact"
-                ),
-                "source": source.get("title") or price["channel"],
-                "url": source.get("url", ""),
-                "date": price["observed_on"],
-            }
-        )
-        usable = fit.get("usable_source") or {}
-        rows.append(
-            {
-                "figure": _("%(label)s, usable memory") % {"label": name},
-                "value": f"{f.gib(fit['usable_gib'])} GiB",
-                "basis": fit.get("usable_basis", "derived"),
-                "source": usable.get("title", ""),
-                "url": usable.get("url", ""),
-                "date": "",
-            }
-        )
-    first = answer["options"][0] if answer["options"] else None
-    for part in first["memory"]["parts"] if first else ():
-        if part["gib"]:
-            rows.append(
-                {
-                    "figure": f.label(part["part"], "part"),
-                    "value": f"{f.number(part['gib'], 2)} GiB",
-                    "basis": part["basis"],
-                    "source": part["formula"],
-                    "url": f"/method#{part['formula']}",
-                    "date": "",
-                }
-            )
+    for option in answer.options[:3]:
+        price, fit, name = option.price, option.fit, {"label": short_card_name(option.gpu.name)}
+        read, usable = price.source, fit.usable_source
+        rows += [
+            SourceRow(
+                _("%(label)s, unit price") % name,
+                money.amount(price.amount_cny),
+                price.basis,
+                (read.title if read else "") or price.channel,
+                read.url if read else "",
+                price.observed_on,
+            ),
+            SourceRow(
+                _("%(label)s, usable memory") % name,
+                f"{f.gib(fit.usable_gib)} GiB",
+                fit.usable_basis or "derived",
+                usable.title if usable else "",
+                usable.url if usable else "",
+            ),
+        ]
+    for part in answer.options[0].memory.parts if answer.options else ():
+        if part.gib:
+            value = f"{f.number(float(part.gib), 2)} GiB"
+            anchor = f"/method#{part.formula}"
+            rows.append(SourceRow(f.label(part.part, "part"), value, part.basis, part.formula, anchor))
     return rows

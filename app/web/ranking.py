@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
+from app.core.decide.options import Option
 from app.texts.marking import N_
 from app.web.form import FormState, canonical_query
 from app.web.links import QuestionLinks
 
-Option = Mapping[str, Any]
 FIRST_ROWS = 10
 MORE_ROWS = 50
 MOST_ROWS = 200
@@ -89,7 +88,7 @@ class TableView:
 
     def shown(self, options: Sequence[Option]) -> list[Column]:
         """The columns that this answer can fill."""
-        robust = bool(options) and options[0].get("robustness") is not None
+        robust = bool(options) and options[0].robustness is not None
         return [_BY_ID[name] for name in self.columns if robust or name != "first"]
 
     def choices(self, query: str, gettext: Callable[[str], str]) -> list[Choice]:

@@ -12,8 +12,12 @@ from app.charts import prices as price_charts
 from app.charts import shortlist as charts
 from app.charts.cost_speed import pareto_chart
 from app.charts.theme import THEMES
+from app.core.answer import plain
+from app.core.decide.options import Option
+from app.services.answers import encode
 from app.services.catalogue import NotInCatalogue, gpu_detail, model_body
 from app.services.catalogue_pages import page as list_page
+from app.services.results import ShortlistAnswer
 from app.web import columns, view
 from app.web.answers import Asked, ask, open_page, today
 from app.web.calculator import question_words
@@ -26,12 +30,12 @@ from app.web.models import preset_facts
 from app.web.ranking import TableView
 from app.web.render import is_fragment
 from app.web.tables import csv_response
-from app.web.wording import say_short
+from app.web.wording import plan_words
 
 router = APIRouter()
 
 
-def _answered(request: Request) -> tuple[Asked | Frozen, dict[str, Any]]:
+def _answered(request: Request) -> tuple[Asked | Frozen, ShortlistAnswer]:
     """The live answer of the address, or the frozen one it names; a question at fault is a 422."""
     if request.query_params.get("comparison"):
         frozen = open_comparison(request, request.query_params["comparison"])
@@ -74,12 +78,10 @@ def option(request: Request) -> Response:
     asked, answer = _answered(request)
     rank = request.query_params.get("rank", "")
     index = int(rank) - 1 if rank.isascii() and rank.isdigit() and len(rank) < 6 else -1
-    if not 0 <= index < len(answer["options"]):
+    if not 0 <= index < len(answer.options):
         raise HTTPException(404, asked.page._("There is no such option."))
-    options = answer["options"]
-    view.dress(options, asked.words)
-    say_short(answer, asked.snapshot, lambda code: asked.words.formats.label(code, "region"), asked.page._)
-    trains = answer["question"]["workload"].get("task", "inference") != "inference"
+    options = answer.options
+    trains = view.trains(answer.question)
     chosen = options[index]
     return asked.page.render(
         "option_fragment.html" if is_fragment(request) else "option.html",
@@ -88,12 +90,15 @@ def option(request: Request) -> Response:
         p=f"options.{index}",
         at=asked.links,
         trains=trains,
-        used=view.used_gib(answer["question"]),
+        used=view.used_gib(answer.question),
         groups=view.groups_of([chosen], trains, asked.words)[0],
         columns=6 + len(getattr(asked, "view", TableView()).shown(options)),
         back=asked.links.page(open=rank),
         asked=question_words(asked)["asked"] if isinstance(asked, Asked) else "",
-        say=view.sentence(chosen),
+        say=view.sentence(chosen, answer, asked.words),
+        words=asked.words,
+        price_words=lambda price: view.price_words(price, asked.words),
+        plan_words=plan_words,
     )
 
 
@@ -107,43 +112,42 @@ def ranking_csv(request: Request) -> Response:
         "per_unit_cny "
         "per_unit precision peak_tflops peak_tflops_per_1000_cny"
     ).split()
-    return csv_response("ranking", heads, (_csv_row(o) for o in answer["options"]))
+    return csv_response("ranking", heads, (_csv_row(o) for o in answer.options))
 
 
-def _csv_row(o: dict[str, Any]) -> list[Any]:
-    need, unit = o["memory"]["per_gpu_gib"], o["cost"]["per_unit"] or {"amount_cny": None, "unit": None}
-    return [
-        o["rank"],
-        o["label"].replace("\u00a0", " "),
-        o["condition"],
-        view.plan_words(o["plan"]).replace("\u00a0", " "),
-        o["fit"]["verdict"],
-        need["low"],
-        need["expected"],
-        need["high"],
-        o["fit"]["usable_gib"],
-        o["speed"]["low"],
-        o["speed"]["expected"],
-        o["speed"]["high"],
-        o["speed"]["unit"],
-        o["price"]["amount_cny"],
-        o["price"]["channel_kind"] or o["price"]["kind"],
-        o["price"]["observed_on"],
-        o["cost"]["purchase_cny"],
-        o["cost"]["total_cny"],
-        o["cost"]["per_hour_cny"],
-        unit["amount_cny"],
-        unit["unit"],
-        o["metrics"]["precision"],
-        o["metrics"]["peak_tflops"],
-        o["metrics"]["peak_tflops_per_1000_cny"],
+def _csv_row(o: Option) -> list[Any]:
+    per_unit = o.cost.per_unit
+    cells = [
+        o.rank,
+        o.label,
+        o.condition,
+        plan_words(o.plan).replace("\u00a0", " "),
+        o.fit.verdict,
+        *o.memory.per_gpu_gib.spread,
+        o.fit.usable_gib,
+        *o.speed.spread,
+        o.speed.unit,
+        o.price.amount_cny,
+        o.price.channel_kind or o.price.kind,
+        o.price.observed_on,
+        o.cost.purchase_cny,
+        o.cost.total_cny,
+        o.cost.per_hour_cny,
+        per_unit.amount_cny if per_unit else None,
+        per_unit.unit if per_unit else None,
+        o.metrics.precision,
+        o.metrics.peak_tflops,
+        o.metrics.peak_tflops_per_1000_cny,
     ]
+    return [plain(cell) for cell in cells]
 
 
 @router.get("/result.json")
 def result_json(request: Request) -> Response:
     """The answer behind the page as it is, for a script or a colleague."""
-    return JSONResponse(_answered(request)[1], headers={"cache-control": "no-store"})
+    asked, answer = _answered(request)
+    body = encode(answer, asked.page.language)
+    return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 
 @router.get("/charts/{kind}")
@@ -157,16 +161,17 @@ def chart(request: Request, kind: str) -> Response:
         raise HTTPException(404)
     asked, answer = _answered(request)
     language, text = asked.page.language, asked.page._
-    options = answer["options"]
+    options = answer.options
     if kind == "value":
-        return JSONResponse(charts.value_chart(options, theme, text))
+        return JSONResponse(plain(charts.value_chart(options, theme, text)))
     if kind == "memory":
-        trains = answer["question"]["workload"].get("task", "inference") != "inference"
-        used = view.used_gib(answer["question"])
-        return JSONResponse(charts.memory_chart(options, theme, text, trains=trains, used_gib=used))
-    unit = asked.words.formats.label(options[0]["speed"]["unit"], "speed_unit") if options else ""
-    front = [item["rank"] for item in answer["pareto"]]
-    return JSONResponse(pareto_chart(options, front, theme, language, text, unit=unit))
+        trains = view.trains(answer.question)
+        used = view.used_gib(answer.question)
+        drawn = charts.memory_chart(options, theme, text, trains=trains, used_gib=used)
+        return JSONResponse(plain(drawn))
+    unit = asked.words.formats.label(options[0].speed.unit, "speed_unit") if options else ""
+    front = [item.rank for item in answer.pareto]
+    return JSONResponse(plain(pareto_chart(options, front, theme, language, text, unit=unit)))
 
 
 def _price_chart(request: Request, theme: str) -> dict[str, Any]:

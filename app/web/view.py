@@ -1,22 +1,30 @@
-"""What the templates show of an answer: sentences and rows made from the payload, nothing computed anew."""
+"""What the templates show of an answer: its sentences and rows, nothing computed anew."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from markupsafe import Markup
 
 from app.charts.memory_groups import memory_groups
+from app.core.decide.options import Option
+from app.core.estimates import Message
+from app.core.gpu import PriceChoice, short_card_name
+from app.core.workload import Parallelism
+from app.services.contract import Snapshot
+from app.services.remarks import governing
+from app.services.results import QuestionAsked, ShortlistAnswer
 from app.texts.figures import NBSP
+from app.texts.say import say_label, say_message
 from app.texts.words import OPTIMIZER_NAMES, precision_name, proper_name
 from app.web.formatting import Formats, share
 from app.web.links import QuestionLinks
 from app.web.money import Money
-from app.web.wording import split_condition
+from app.web.wording import availability_sentence, plan_words, short_names, split_condition
 
-Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
 SAME_CNY = 0.5
 """Amounts that are shown in whole yuan look the same below this difference."""
@@ -31,13 +39,22 @@ class Words:
     gettext: Gettext
     formats: Formats
     money: Money
+    snapshot: Snapshot
+
+    def say(self, message: Message) -> str:
+        """The sentence of a message, every card named as the tables name it."""
+        return short_names(say_message(message, self.formats.language), self.snapshot)
+
+    def label(self, text: str) -> str:
+        """The label of an option, its condition in the reader's language."""
+        return short_names(say_label(text, self.formats.language), self.snapshot)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One option of the ranked table."""
 
-    option: Payload
+    option: Option
     index: int
     sub: str
     say: str
@@ -49,64 +66,53 @@ class Row:
     panel_url: str
 
 
-def used_gib(question: Payload) -> float:
+def used_gib(question: QuestionAsked) -> float:
     """What is already taken on the card, as the question says."""
-    return float(question.get("workload", {}).get("used_gib") or 0.0)
+    return float(question.workload.get("used_gib") or 0.0)
 
 
-def plan_words(plan: Payload) -> str:
-    """A parallel plan in the field's shorthand: TP 2 × DP 4, ZeRO 3."""
-    parts = [
-        f"{word}{NBSP}{plan[name]}"
-        for name, word in (("tensor", "TP"), ("pipeline", "PP"), ("data", "DP"), ("expert", "EP"))
-        if plan.get(name, 1) > 1
-    ]
-    if plan.get("zero_stage"):
-        parts.append(f"ZeRO{NBSP}{plan['zero_stage']}")
-    return " · ".join(parts)
+def trains(question: QuestionAsked) -> bool:
+    """Whether the question is about training."""
+    return bool(question.workload.get("task", "inference") != "inference")
 
 
-def price_words(price: Payload, words: Words) -> str:
+def price_words(price: PriceChoice, words: Words) -> str:
     """What kind of price it is, as short as the table needs."""
     _ = words.gettext
-    if price["kind"] == "override":
+    if price.kind == "override":
         return _("yours")
-    if price["kind"] in ("quote", "launch"):
-        return words.formats.label(price["kind"], "channel_kind")
-    if price["per"] != "card":
+    if price.kind in ("quote", "launch"):
+        return words.formats.label(price.kind, "channel_kind")
+    if price.per != "card":
         return _("8-card server")
-    return words.formats.label(price["channel_kind"] or "observation", "channel_kind")
+    return words.formats.label(price.channel_kind or "observation", "channel_kind")
 
 
-def dress(options: Sequence[dict[str, Any]], words: Words) -> None:
-    """Add to each option the words that several templates show."""
-    for option in options:
-        condition = words.formats.label(option["condition"], "condition")
-        name = option["label"].split("\u00d7", 1)[-1].strip()
-        option["card"] = (
-            name
-            if option["condition"] == "new"
-            else words.gettext("%(card)s (%(condition)s)") % {"card": name, "condition": condition}
-        )
-        option["plan_words"] = plan_words(option["plan"])
-        option["price_words"] = price_words(option["price"], words)
+def card_words(option: Option, words: Words) -> str:
+    """The card of an option without its count; another condition than new is named."""
+    name = short_card_name(option.gpu.name)
+    if option.condition == "new":
+        return name
+    condition = words.formats.label(option.condition, "condition")
+    return words.gettext("%(card)s (%(condition)s)") % {"card": name, "condition": condition}
 
 
-def distance_from_first(option: Payload, first: Payload, objective: str, words: Words) -> str:
+def distance_from_first(option: Option, first: Option, objective: str, words: Words) -> str:
     """How far an option lies behind the first, in the measure of the objective."""
     _, money, formats = words.gettext, words.money, words.formats
     if option is first:
         return ""
-    if objective == "speed" and first["speed"]["expected"] and option["speed"]["expected"]:
-        change = option["speed"]["expected"] / first["speed"]["expected"] - 1
+    if objective == "speed":
+        change = option.speed.spread[1] / first.speed.spread[1] - 1
         return _("%(change)s in speed") % {"change": formats.signed_percent(change)}
     if objective == "tflops_per_yuan":
-        mine = option["metrics"]["sustained_tflops_per_1000_cny"]
-        best = first["metrics"]["sustained_tflops_per_1000_cny"]
+        mine = option.metrics.sustained_tflops_per_1000_cny
+        best = first.metrics.sustained_tflops_per_1000_cny
         if mine and best:
             return _("%(change)s in TFLOPS per yuan") % {"change": formats.signed_percent(mine / best - 1)}
-    key = "purchase_cny" if objective == "purchase" else "total_cny"
-    more = option["cost"][key] - first["cost"][key]
+    more = option.cost.total_cny - first.cost.total_cny
+    if objective == "purchase":
+        more = option.cost.purchase_cny - first.cost.purchase_cny
     if abs(more) < SAME_CNY:
         return _("same as first")
     if more >= 0:
@@ -115,34 +121,34 @@ def distance_from_first(option: Payload, first: Payload, objective: str, words: 
 
 
 def ranking_rows(
-    answer: Payload, words: Words, links: QuestionLinks, *, pin: str, opened: int, objective: str
+    answer: ShortlistAnswer, words: Words, links: QuestionLinks, *, pin: str, opened: int, objective: str
 ) -> list[Row]:
     """Rows in the order shown: a pinned card stands directly under the first and keeps its rank."""
-    options = answer["options"]
+    options = answer.options
     order = list(range(len(options)))
-    pinned = [i for i in order[1:] if pin and options[i]["gpu"]["id"] == pin]
+    pinned = [i for i in order[1:] if pin and options[i].gpu.id == pin]
     order = order[:1] + pinned[:1] + [i for i in order[1:] if i not in pinned[:1]]
     rows = []
     for index in order:
         option = options[index]
         is_pinned = index in pinned[:1]
-        is_open = option["rank"] == opened
-        sub = [words.formats.label(option["condition"], "condition")]
-        if option["plan_words"]:
-            sub.append(option["plan_words"])
+        is_open = option.rank == opened
+        sub = [words.formats.label(option.condition, "condition")]
+        if shorthand := plan_words(option.plan):
+            sub.append(shorthand)
         keep_pin = pin if pinned else ""
         rows.append(
             Row(
                 option,
                 index,
                 " · ".join(sub),
-                sentence(option),
+                sentence(option, answer, words),
                 distance_from_first(option, options[0], objective, words),
                 is_pinned,
                 is_open,
-                links.page(pin="" if is_pinned else option["gpu"]["id"]) + "#ranking",
-                links.page(pin=keep_pin, open="" if is_open else option["rank"]) + f"#o{option['rank']}",
-                links.panel(option["rank"]),
+                links.page(pin="" if is_pinned else option.gpu.id) + "#ranking",
+                links.page(pin=keep_pin, open="" if is_open else option.rank) + f"#o{option.rank}",
+                links.panel(option.rank),
             )
         )
     return rows
@@ -157,36 +163,53 @@ def join_sentences(texts: Sequence[str]) -> str:
     return " ".join(texts).replace("\u3002 ", "\u3002")
 
 
-def sentence(option: Payload) -> str:
+def sentence(option: Option, answer: ShortlistAnswer, words: Words) -> str:
     """Why an option stands where it does, and what to mind about it."""
-    flags = [flag["text"] for flag in option["flags"] if flag["code"] not in _SHOWN_FLAGS]
-    return join_sentences([*option["reasons"], *flags])
+    flags = [
+        flag_words(flag, option, answer, words) for flag in option.flags if flag.code not in _SHOWN_FLAGS
+    ]
+    return join_sentences([*map(words.say, option.reasons), *flags])
 
 
-def flip_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
+def flag_words(flag: Message, option: Option, answer: ShortlistAnswer, words: Words) -> str:
+    """What to mind about an option; a rule of sale in the reader's words."""
+    _, snapshot = words.gettext, words.snapshot
+    if flag.code == "availability_remark":
+        region = answer.question.price_rules.region or "CN"
+        remark = governing(snapshot, option.gpu.id, region, date.fromisoformat(answer.as_of))
+        rule = remark and availability_sentence(
+            remark.status, remark.region, lambda code: words.formats.label(code, "region"), _
+        )
+        if remark and rule:
+            text = _("%(rule)s Since %(date)s.") % {"rule": rule, "date": remark.from_on}
+            return short_names(text, snapshot)
+    return words.say(flag)
+
+
+def flip_rows(answer: ShortlistAnswer, words: Words) -> list[dict[str, str]]:
     """Break-evens of the first option, one row for each condition."""
     _, formats = words.gettext, words.formats
-    robustness = answer["options"][0].get("robustness") if answer["options"] else None
+    robustness = answer.options[0].robustness if answer.options else None
     if not robustness:
         return []
     rows = []
-    for flip in robustness["flips"]:
-        distance = flip["distance"]
-        at = flip["at"]
-        up = at is not None and flip["now"] is not None and at > flip["now"]
-        winner, condition = split_condition(flip["winner"] or "")
+    for flip in robustness.flips:
+        distance = flip.distance
+        at = flip.at
+        up = at is not None and flip.now is not None and at > flip.now
+        winner, condition = split_condition(words.label(flip.winner))
         pattern = _("above %(value)s") if up else _("below %(value)s")
         if distance is not None and abs(distance) < LEVEL:
             pattern = _("level at %(value)s")
         rows.append(
             {
-                "label": formats.label(flip["factor"], "flip"),
-                "now": flip_value(flip["factor"], flip["now"], words),
+                "label": formats.label(flip.factor, "flip"),
+                "now": flip_value(flip.factor, flip.now, words),
                 "position": "" if distance is None else share(50 + 50 * max(-1.0, min(1.0, distance)), 100),
                 "distance": "\u2014" if distance is None else formats.signed_percent(distance),
                 "at": _("no value changes the order")
                 if at is None
-                else pattern % {"value": flip_value(flip["factor"], at, words)},
+                else pattern % {"value": flip_value(flip.factor, at, words)},
                 "winner": winner or _("unchanged"),
                 "condition": condition,
             }
@@ -212,21 +235,23 @@ def flip_value(factor: str, value: float | None, words: Words) -> str:
     return formats.plain_number(value)
 
 
-def flip_sentence(answer: Payload, words: Words) -> str:
+def flip_sentence(answer: ShortlistAnswer, words: Words) -> str:
     """The nearest condition that turns the order, in one sentence."""
     _ = words.gettext
-    robustness = answer["options"][0].get("robustness")
+    robustness = answer.options[0].robustness
     flips = [
-        f for f in (robustness or {}).get("flips", ()) if f["at"] is not None and f["distance"] is not None
+        (abs(f.distance), f.at, f)
+        for f in (robustness.flips if robustness else ())
+        if f.at is not None and f.distance is not None
     ]
     if not flips:
         return ""
-    nearest = min(flips, key=lambda f: abs(f["distance"]))
-    value = flip_value(nearest["factor"], nearest["at"], words)
-    up = nearest["at"] > nearest["now"]
-    what = words.formats.label(nearest["factor"], "flip")
+    away, at, nearest = min(flips, key=lambda item: item[0])
+    value = flip_value(nearest.factor, at, words)
+    up = at > nearest.now
+    what = words.formats.label(nearest.factor, "flip")
     what = what[:1].lower() + what[1:]
-    if abs(nearest["distance"]) < LEVEL:
+    if away < LEVEL:
         return _("Two options are level: any change of %(what)s may change the order.") % {"what": what}
     pattern = (
         _("Nearest flip, %(what)s: above %(value)s another option is first.")
@@ -236,44 +261,44 @@ def flip_sentence(answer: Payload, words: Words) -> str:
     return pattern % {"value": value, "what": what}
 
 
-def second_best(answer: Payload, objective: str, words: Words) -> dict[str, Any] | None:
+def second_best(answer: ShortlistAnswer, objective: str, words: Words) -> dict[str, Any] | None:
     """The runner-up and its distance."""
     # The first option's own reason may already name the runner-up.
     named = (
-        any(code.startswith("first_") for code in answer["options"][0].get("reason_codes", ()))
-        if answer["options"]
-        else True
+        any(code.startswith("first_") for code in answer.options[0].reason_codes) if answer.options else True
     )
-    if len(answer["options"]) < 2 or named:
+    if len(answer.options) < 2 or named:
         return None
-    second = answer["options"][1]
+    second = answer.options[1]
     return {
-        "label_html": Markup("<b>{}</b>").format(f"{second['count']}{NBSP}\u00d7{NBSP}{second['card']}"),
-        "distance": distance_from_first(second, answer["options"][0], objective, words),
+        "label_html": Markup("<b>{}</b>").format(
+            f"{second.count}{NBSP}\u00d7{NBSP}{card_words(second, words)}"
+        ),
+        "distance": distance_from_first(second, answer.options[0], objective, words),
     }
 
 
-def scale_of_options(options: Sequence[Payload]) -> float:
+def scale_of_options(options: Sequence[Option]) -> float:
     """GiB at the right end of every fit bar: one scale for all rows, so a short trough is a small card."""
-    values = [o["fit"]["usable_gib"] for o in options] + [o["memory"]["per_gpu_gib"]["high"] for o in options]
+    values = [max(o.fit.usable_gib, o.memory.per_gpu_gib.spread[2]) for o in options]
     return max(values, default=1.0) * 1.02
 
 
-def groups_of(options: Sequence[Payload], trains: bool, words: Words) -> list[Any]:
+def groups_of(options: Sequence[Option], training: bool, words: Words) -> list[Any]:
     """The drawn groups of memory parts of each option."""
-    return [memory_groups(option["memory"], trains, words.gettext) for option in options]
+    return [memory_groups(option.memory, training, words.gettext) for option in options]
 
 
-def assumption_rows(answer: Payload, words: Words) -> list[dict[str, str]]:
+def assumption_rows(answer: ShortlistAnswer, words: Words) -> list[dict[str, str]]:
     """Every default that was used."""
     rows = []
-    for item in answer["assumptions"]:
-        name = item["field"].rsplit("/", 1)[-1].rsplit(".", 1)[-1]
+    for item in answer.assumptions:
+        name = item.field.rsplit("/", 1)[-1].rsplit(".", 1)[-1]
         rows.append(
             {
                 "label": words.formats.label(name, "assumed_field").replace("_", " "),
-                "value": assumed_value(name, item["value"], words),
-                "why": item["why"],
+                "value": assumed_value(name, item.value, words),
+                "why": say_message(item.why, words.formats.language),
             }
         )
     return rows
@@ -301,13 +326,13 @@ def assumed_value(name: str, value: Any, words: Words) -> str:
     _, formats = words.gettext, words.formats
     if isinstance(value, bool):
         return _("yes") if value else _("no")
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         numbers = all(isinstance(v, int | float) for v in value)
         comma = ", " if numbers or formats.language == "en" else "\u3001"
         between = " \u00d7 " if name == "image_size" else comma
         return between.join(assumed_value(name, v, words) for v in value)
     if isinstance(value, Mapping):
-        return plan_words(value) or _("one card")
+        return plan_words(Parallelism(**value)) or _("one card")
     if value is None or value == "":
         return "\u2014"
     if isinstance(value, str):

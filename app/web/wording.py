@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import date
 from functools import lru_cache
 from typing import Any
 
+from app.core.gpu import short_card_name
+from app.core.workload import Parallelism
 from app.services.contract import Snapshot
-from app.services.payload import gpu_label
-from app.services.remarks import governing
+from app.texts.figures import NBSP
 from app.texts.marking import N_
 
 Gettext = Callable[[str], str]
@@ -66,7 +66,7 @@ AVAILABILITY_SHORT: Mapping[str, str] = {
 
 @lru_cache(maxsize=2)
 def _long_names(snapshot: Snapshot) -> tuple[re.Pattern[str], dict[str, str], tuple[str, ...]]:
-    shorter = {gpu.name: gpu_label(gpu) for gpu in snapshot.gpus if gpu_label(gpu) != gpu.name}
+    shorter = {gpu.name: short for gpu in snapshot.gpus if (short := short_card_name(gpu.name)) != gpu.name}
     # The longest first: "GeForce RTX 4090 D" must not be read as a 4090 with a letter behind it.
     names = sorted(shorter, key=lambda name: (-len(name), name))
     return (
@@ -86,6 +86,15 @@ def short_names(text: str, snapshot: Snapshot) -> str:
     return _SPACED_BRACKETS.sub(r"（\1）", text)
 
 
+def plan_words(plan: Parallelism) -> str:
+    """A parallel plan in the field's shorthand: TP 2 × DP 4, ZeRO 3."""
+    degrees = (("TP", plan.tensor), ("PP", plan.pipeline), ("DP", plan.data), ("EP", plan.expert))
+    parts = [f"{word}{NBSP}{degree}" for word, degree in degrees if degree > 1]
+    if plan.zero_stage:
+        parts.append(f"ZeRO{NBSP}{plan.zero_stage}")
+    return " · ".join(parts)
+
+
 def split_condition(label: str) -> tuple[str, str]:
     """An option's label without its condition, and the condition: ("2 × RTX 3090", "used")."""
     match = _CONDITION.search(label)
@@ -100,41 +109,6 @@ def availability_sentence(
         return gettext(EVERYWHERE[status])
     text = AVAILABILITY.get(status)
     return gettext(text) % {"region": region_word(region)} if text else ""
-
-
-def say_short(
-    answer: dict[str, Any], snapshot: Snapshot, region_word: Callable[[str], str], _: Gettext
-) -> None:
-    """Put short names into the sentences of an answer, and the reader's words for rules of sale."""
-    region = str(answer["question"].get("price_rules", {}).get("region") or "CN")
-    day = date.fromisoformat(answer["as_of"])
-    for option in answer["options"]:
-        option["reasons"] = [short_names(text, snapshot) for text in option["reasons"]]
-        option["flags"] = [
-            _flag(flag, option["gpu"]["id"], region, day, snapshot, region_word, _)
-            for flag in option["flags"]
-        ]
-        for flip in (option.get("robustness") or {}).get("flips", ()):
-            flip["winner"] = short_names(flip["winner"] or "", snapshot)
-    answer["advice"] = [short_names(text, snapshot) for text in answer["advice"]]
-
-
-def _flag(
-    flag: Mapping[str, str],
-    gpu: str,
-    region: str,
-    day: date,
-    snapshot: Snapshot,
-    region_word: Callable[[str], str],
-    _: Gettext,
-) -> dict[str, str]:
-    text = flag["text"]
-    if flag["code"] == "availability_remark":
-        remark = governing(snapshot, gpu, region, day)
-        sentence = availability_sentence(remark.status, remark.region, region_word, _) if remark else ""
-        if sentence and remark:
-            text = _("%(rule)s Since %(date)s.") % {"rule": sentence, "date": remark.from_on}
-    return {"code": flag["code"], "text": short_names(text, snapshot)}
 
 
 def availability_rows(

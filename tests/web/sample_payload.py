@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.services.answers import load
+from app.services.results import ShortlistAnswer
+
 PARTS = (
     ("weights", 27.51, "exact", "memory.weights"),
     ("kv_cache", 10.0, "exact", "memory.kv_cache"),
@@ -36,7 +39,7 @@ def sample_option(rank: int, row: tuple[Any, ...]) -> dict[str, Any]:
         }
         for part, gib, basis, formula in PARTS
     ]
-    expected = sum(part["gib"] for part in parts)
+    expected = sum(float(str(part["gib"])) for part in parts)
     need = {"low": expected - 1.5, "expected": expected, "high": expected + 2.2}
     margin = usable - expected
     verdict = "fits" if need["high"] <= usable else "tight" if margin >= 0 else "does_not_fit"
@@ -125,10 +128,8 @@ def sample_option(rank: int, row: tuple[Any, ...]) -> dict[str, Any]:
             "gib_per_1000_cny": 1000 * usable / price,
             "gb_s_per_1000_cny": 28.9,
         },
-        "reasons": ["One card, no link traffic." if rank == 1 else "Faster, but two cards."],
-        "flags": []
-        if verdict == "fits"
-        else [{"code": "tight", "text": "The high estimate exceeds usable memory."}],
+        "reasons": [{"code": "on_pareto_front", "params": {}}],
+        "flags": [] if verdict == "fits" else [{"code": "tight", "params": {}}],
         "robustness": {
             "share_first": 0.88 if rank == 1 else 0.02,
             "draws": 10000,
@@ -163,10 +164,31 @@ def sample_option(rank: int, row: tuple[Any, ...]) -> dict[str, Any]:
     }
 
 
-def sample_answer() -> dict[str, Any]:
-    """A fresh copy of the sample."""
+def sample_answer(body: dict[str, Any] | None = None) -> ShortlistAnswer:
+    """The sample, or a changed copy of it, as it is read from the store."""
+    return load(ShortlistAnswer, body or sample_body())
+
+
+def sample_body() -> dict[str, Any]:
+    """A fresh copy of the sample as the first version of the program stored it."""
     return {
-        "question": {"workload": {"model": {"preset": "qwen3-14b"}, "task": "inference"}},
+        "question": {
+            "workload": {"model": {"preset": "qwen3-14b"}, "task": "inference"},
+            "model": {
+                "id": "qwen3-14b",
+                "name": "Qwen3 14B",
+                "family": "decoder",
+                "parameters": 14.8e9,
+                "active_parameters": 14.8e9,
+            },
+            "counts": [1, 2],
+            "objective": "total_cost",
+            "limit": 10,
+            "filters": {"conditions": ["new", "used", "refurbished"], "max_cards_per_host": 8},
+            "economics": {"months": 36},
+            "price_rules": {"max_age_days": 180},
+            "as_of": "2026-11-30",
+        },
         "options": [sample_option(rank, row) for rank, row in enumerate(ROWS, 1)],
         "rejected": [
             {
@@ -174,11 +196,14 @@ def sample_answer() -> dict[str, Any]:
                 "label": "1\u00a0\u00d7\u00a0RTX 4090",
                 "count": 1,
                 "code": "memory",
-                "text": "Needs 40.5 GiB, usable 23.5: short by 17.0 GiB.",
+                "text": {
+                    "code": "rejected_memory_unknown",
+                    "params": {"gpu": "GeForce RTX 4090", "count": 1},
+                },
                 "shortfall_gib": 17.0,
                 "remedy": {
                     "code": "weights_awq",
-                    "text": "AWQ 4 bit weights and FP8 KV: 17.4 GiB, fits.",
+                    "text": {"code": "remedy_weights_awq", "params": {"cards": 1}},
                     "change": {"workload.precision": "awq", "workload.kv_precision": "fp8"},
                 },
             },
@@ -187,16 +212,17 @@ def sample_answer() -> dict[str, Any]:
                 "label": "2\u00a0\u00d7\u00a0RTX 3090",
                 "count": 2,
                 "code": "unpriced",
-                "text": "No dated price, so it is not ranked.",
+                "text": {"code": "rejected_unpriced", "params": {}},
             },
         ],
         "pareto": [{"rank": 1}, {"rank": 2}, {"rank": 3}, {"rank": 4}, {"rank": 5}],
         "feasible": 7,
         "assumptions": [
-            {"field": "months", "value": 36, "why": "The default term.", "why_code": "default_months"},
-            {"field": "residual", "value": 0.2, "why": "The default.", "why_code": "default_residual"},
+            {"field": "months", "value": 36, "why": {"code": "default_months", "params": {"value": 36}}},
+            {"field": "residual", "value": 0.2, "why": {"code": "default_residual", "params": {}}},
         ],
         "advice": [],
+        "warnings": [],
         "as_of": "2026-11-30",
         "versions": {"engine": "0.1.0", "catalog": "2026.11.3"},
     }

@@ -15,7 +15,7 @@ from app.charts.prices import history_chart
 from app.charts.shortlist import memory_chart, value_chart
 from app.charts.theme import even_ticks, money_label, roles, span_ticks, template
 from tests.conftest import ROOT
-from tests.web.sample_payload import sample_answer
+from tests.web.sample_payload import sample_answer, sample_body
 
 
 def text(message: str) -> str:
@@ -29,7 +29,7 @@ def valid(figure: dict[str, Any]) -> go.Figure:
 
 @pytest.mark.parametrize("theme", ["light", "dark", "print"])
 def test_the_value_chart_shows_what_the_answer_says(theme: str) -> None:
-    options = sample_answer()["options"]
+    options = sample_answer().options
     bar = valid(value_chart(options, theme, text)).data[0]
     assert list(bar.x)[:2] == pytest.approx([8.4200, 8.1909], abs=1e-3), "RTX 4090 and 4090 D lead at BF16"
     assert bar.y[-1] == "RTX 5090 D V2 (used)" and bar.text[-1] == "no trusted peak, not drawn"
@@ -38,28 +38,29 @@ def test_the_value_chart_shows_what_the_answer_says(theme: str) -> None:
 
 
 def test_memory_parts_sum_to_the_need_and_the_wall_is_usable_memory() -> None:
-    options = sample_answer()["options"]
+    options = sample_answer().options
     figure = valid(memory_chart(options, "light", text, trains=False))
     bars = [t for t in figure.data if t.type == "bar" and t.base is not None]
     ends = [sum(values) for values in zip(*(bar.x for bar in bars), strict=True)]
-    assert ends == pytest.approx([o["memory"]["per_gpu_gib"]["expected"] for o in options])
-    assert list(figure.data[-1].x) == [o["fit"]["usable_gib"] for o in options]
+    assert ends == pytest.approx([o.memory.per_gpu_gib.expected for o in options])
+    assert list(figure.data[-1].x) == [o.fit.usable_gib for o in options]
 
 
 def test_the_front_is_drawn_through_the_options_it_names() -> None:
-    answer = sample_answer()
-    answer["options"][3]["speed"] |= {"expected": None, "low": None, "high": None}
-    figure = valid(pareto_chart(answer["options"], [1, 2, 3, 5], "dark", "zh", text, unit="token/s"))
-    costs = [o["cost"]["total_cny"] for o in answer["options"] if o["rank"] in (1, 2, 3, 5)]
+    body = sample_body()
+    body["options"][3]["speed"] |= {"expected": None, "low": None, "high": None}
+    options = sample_answer(body).options
+    figure = valid(pareto_chart(options, [1, 2, 3, 5], "dark", "zh", text, unit="token/s"))
+    costs = [o.cost.total_cny for o in options if o.rank in (1, 2, 3, 5)]
     assert list(figure.data[0].x) == sorted(costs)
     assert figure.layout.xaxis.ticktext[1].endswith("万")
 
 
 def test_only_the_front_and_the_first_are_labelled() -> None:
-    answer = sample_answer()
-    figure = valid(pareto_chart(answer["options"], [1, 2], "light", "zh", text, unit="token/s"))
+    options = sample_answer().options
+    figure = valid(pareto_chart(options, [1, 2], "light", "zh", text, unit="token/s"))
     named = {note.text for note in figure.layout.annotations if note.visible is not False}
-    first, second = answer["options"][0]["label"], answer["options"][1]["label"]
+    first, second = options[0].label, options[1].label
     assert len(named) == 2 and first in named and any(second in name for name in named)
     assert {note.name for note in figure.layout.annotations} == {"first", "front", "phone"}
 
@@ -126,10 +127,10 @@ def test_a_price_history_keeps_channels_apart() -> None:
 
 
 def test_groups_of_training_and_inference_hold_every_part() -> None:
-    memory = sample_answer()["options"][0]["memory"]
+    memory = sample_answer().options[0].memory
     for trains in (False, True):
         groups = memory_groups(memory, trains, text)
-        assert sum(g.gib for g in groups) == pytest.approx(memory["per_gpu_gib"]["expected"])
+        assert sum(g.gib for g in groups) == pytest.approx(memory.per_gpu_gib.expected)
         assert [g.css for g in groups] == sorted(g.css for g in groups)
 
 

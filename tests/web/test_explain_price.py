@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from app.catalog.snapshot import Snapshot
 from app.texts.language import translations
 from app.web.explain import explain_answer
 from app.web.explanation import Explanation
 from app.web.formatting import Formats
 from app.web.money import Money
 from app.web.view import Words
-from tests.web.sample_payload import sample_answer
+from tests.web.sample_payload import sample_answer, sample_body
+
+
+def words_in(language: str) -> Words:
+    text = translations(language).gettext
+    # No figure of these names a card.
+    return Words(text, Formats(language, text), Money(language), cast("Snapshot", None))
 
 
 def opened(language: str, **changes: Any) -> Explanation:
-    text = translations(language).gettext
-    answer = sample_answer()
-    answer["options"][0]["price"] |= changes
-    words = Words(text, Formats(language, text), Money(language))
-    found = explain_answer(answer, "options.0.price.amount_cny", words)
+    body = sample_body()
+    body["options"][0]["price"] |= changes
+    found = explain_answer(sample_answer(body), "options.0.price.amount_cny", words_in(language))
     assert found is not None
     return found
 
@@ -58,17 +63,16 @@ def test_several_quotes_are_no_median(kind: str, words: str) -> None:
 
 
 def test_the_basis_of_a_sum_is_that_of_its_weakest_part() -> None:
-    text = translations("en").gettext
-    words = Words(text, Formats("en", text), Money("en"))
+    words = words_in("en")
     for small in ("assumed", "calibrated"):
-        answer = sample_answer()
-        parts = answer["options"][0]["memory"]["parts"]
+        body = sample_body()
+        parts = body["options"][0]["memory"]["parts"]
         for part in parts:
             part["basis"] = "exact"
         # However little of the whole it is.
         parts[-1] |= {"gib": 0.001, "basis": small}
-        found = explain_answer(answer, "options.0.memory.per_gpu_gib.expected", words)
+        found = explain_answer(sample_answer(body), "options.0.memory.per_gpu_gib.expected", words)
         assert found is not None and found.basis == small
         parts[-1]["gib"] = 0.0
-        found = explain_answer(answer, "options.0.memory.per_gpu_gib.expected", words)
+        found = explain_answer(sample_answer(body), "options.0.memory.per_gpu_gib.expected", words)
         assert found is not None and found.basis == "exact"

@@ -18,10 +18,13 @@ from fastapi.testclient import TestClient
 from app.api.checks import _EXAMPLE as PRINTED
 from app.charts.measured import OTHERS, SERIES, Point, measured_chart
 from app.charts.measured_points import measured_of, measured_trace
+from app.core.decide.options import Option
 from app.main import create_app
+from app.services.answers import load
 from app.services.keys import create_key
 from app.services.predictions import predict_now
 from app.settings import Settings
+from tests.web.sample_payload import sample_body
 
 
 @pytest.fixture(scope="module")
@@ -125,36 +128,35 @@ def test_classes_differ_in_colour_and_in_shape() -> None:
     go.Figure(measured_chart([], "dark", lambda text: text))
 
 
-OPTION: dict[str, Any] = {
-    "label": "1 × RTX 4090",
-    "count": 1,
-    "cost": {"total_cny": 20_000.0},
-    "speed": {
-        "phase": "",
-        "unit": "images_per_s",
-        "measurements": [
-            {
-                "gpu_count": count,
-                "unit": "images_per_s",
-                "value": 1300.0 * count,
-                "own": False,
-                "software": "PyTorch 2.1",
-                "batch_per_gpu": 64,
-                "observed_on": "2024-03-01",
-                "title": "a benchmark",
-            }
-            for count in (1, 2)
-        ],
-    },
-}
+def measured_option(phase: str = "") -> Option:
+    body = sample_body()["options"][0]
+    rows = [
+        {
+            "id": f"row-{count}",
+            "gpu_id": body["gpu"]["id"],
+            "model": "resnet-50",
+            "gpu_count": count,
+            "unit": "images_per_s",
+            "value": 1300.0 * count,
+            "own": False,
+            "software": "PyTorch 2.1",
+            "batch_per_gpu": 64,
+            "observed_on": "2024-03-01",
+            "title": "a benchmark",
+        }
+        for count in (1, 2)
+    ]
+    body["cost"]["total_cny"] = 20_000.0
+    body["speed"] |= {"phase": phase, "unit": "images_per_s", "measurements": rows}
+    return load(Option, body)
 
 
 def test_measured_points_of_the_same_figure_are_marked() -> None:
-    (trace,) = measured_trace([OPTION], "light", lambda text: text, "images/s")
+    (trace,) = measured_trace([measured_option()], "light", lambda text: text, "images/s")
     assert (trace["x"], trace["y"]) == ([20_000.0], [1300.0])
     said = trace["customdata"][0][1]
     assert said == "PyTorch 2.1 · batch 64 · 2024-03-01 · a benchmark"
-    whole = {**OPTION, "speed": {**OPTION["speed"], "phase": "whole_run"}}
+    whole = measured_option("whole_run")
     assert measured_of(whole) == [] and measured_trace([whole], "dark", lambda text: text, "x") == []
 
 
@@ -163,7 +165,12 @@ def test_the_calculators_chart_and_its_table_show_measured_points(site: TestClie
     drawn = site.get(f"/charts/pareto?{query}").json()
     crosses = [t for t in drawn["data"] if t.get("marker", {}).get("symbol") == "x-thin"]
     answer = site.get(f"/result.json?{query}").json()
-    wanted = [row["value"] for option in answer["options"] for row in measured_of(option)]
+    wanted = [
+        row["value"]
+        for option in answer["options"]
+        for row in option["speed"]["measurements"]
+        if (row["gpu_count"], row["unit"]) == (option["count"], option["speed"]["unit"])
+    ]
     assert wanted, "no option of the question has a measured row"
     assert crosses and crosses[0]["y"] == wanted
     page = get(site, f"/?{query}")

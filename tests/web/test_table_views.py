@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from app.catalog.snapshot import Snapshot
 from app.main import create_app
+from app.services.calculator import shortlist
+from app.services.results import ShortlistAnswer
 from app.settings import Settings
 from app.web import rejections
+from app.web.answers import today
 from app.web.ranking import DEFAULT, TableView
 from app.web.wording import short_names, split_condition
 
@@ -92,21 +96,27 @@ def test_rejected_cards_are_filtered_by_kind(site: TestClient) -> None:
     assert total and everything[everything.index('id="rejected"') :].count('href="/gpus/') >= int(total[1])
 
 
+def default_answer(snapshot: Snapshot) -> ShortlistAnswer:
+    """The answer of the page without any parameter."""
+    workload = {"model": {"preset": "llama-3.1-8b"}, "batch_size": 16, "sequence_length": 8192}
+    return shortlist({"workload": workload}, snapshot, today())
+
+
 def test_known_cards_that_miss_little_are_named_first(site: TestClient) -> None:
-    answer = site.get("/result.json").json()
     snapshot = site.app.state.store.snapshot()  # type: ignore[attr-defined]
-    shown = rejections.shown(answer["rejected"], snapshot, None, "")
+    rejected = default_answer(snapshot).rejected
+    shown = rejections.shown(rejected, snapshot, None, "")
     renown = rejections.renown(snapshot)
     assert len(shown) == rejections.FIRST_SHOWN
-    assert min(renown[item["gpu"]["id"]] for item in shown[:3]) > 0.6
-    codes = [item["code"] for item in shown]
-    kinds = {item["code"] for item in answer["rejected"]}
+    assert min(renown[item.gpu.id] for item in shown[:3]) > 0.6
+    codes = [item.code for item in shown]
+    kinds = {item.code for item in rejected}
     assert len(set(codes)) >= min(3, len(kinds)), "more than one kind of reason"
 
 
 def test_the_order_of_rejections_does_not_depend_on_that_of_the_input(site: TestClient) -> None:
-    rejected = site.get("/result.json").json()["rejected"]
     snapshot = site.app.state.store.snapshot()  # type: ignore[attr-defined]
+    rejected = default_answer(snapshot).rejected
     assert rejections.by_interest(rejected, snapshot, None) == rejections.by_interest(
         rejected[::-1], snapshot, None
     )
