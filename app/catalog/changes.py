@@ -156,20 +156,7 @@ def apply(
 ) -> None:
     """Carry changes out and log them."""
     for group in _alike(changes):
-        first = group[0]
-        table = first.table
-        if first.after is None:
-            connection.execute(delete(table).where(table.c.id.in_([c.row_id for c in group])))
-        elif first.before is None:
-            for batch in _batches(group):
-                connection.execute(insert(table), [c.after for c in batch])
-        else:
-            cells: dict[str, Any] = {name: bindparam(f"new_{name}") for name in first.after}
-            statement = update(table).where(table.c.id == bindparam("row_id")).values(cells)
-            connection.execute(
-                statement,
-                [{"row_id": c.row_id, **{f"new_{n}": v for n, v in (c.after or {}).items()}} for c in group],
-            )
+        _carry_out(connection, group)
     now = utc_now()
     entries = [
         {
@@ -187,6 +174,23 @@ def apply(
     ]
     for batch in _batches(entries):
         connection.execute(insert(_LOG), batch)
+
+
+def _carry_out(connection: Connection, group: Sequence[Change]) -> None:
+    """The changes of one group: all of one table, all of one kind, updates of the same columns."""
+    table, before, after = group[0].table, group[0].before, group[0].after
+    if after is None:
+        connection.execute(delete(table).where(table.c.id.in_([c.row_id for c in group])))
+    elif before is None:
+        for batch in _batches(group):
+            connection.execute(insert(table), [c.after for c in batch])
+    else:
+        cells: dict[str, Any] = {name: bindparam(f"new_{name}") for name in after}
+        statement = update(table).where(table.c.id == bindparam("row_id")).values(cells)
+        connection.execute(
+            statement,
+            [{"row_id": c.row_id, **{f"new_{n}": v for n, v in (c.after or {}).items()}} for c in group],
+        )
 
 
 def undo(engine: Engine, entry_id: int, author: Author) -> Written:

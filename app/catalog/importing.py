@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from app.catalog import tables
-from app.catalog.changes import Author, Row, lock, plan, write
+from app.catalog.changes import Author, Change, Row, lock, plan, write
 from app.catalog.columns import IMPORT_KINDS
 from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading, transaction
@@ -181,15 +181,9 @@ def _import(
         every = _gather(connection, kind, references, made)
         changes = [] if faults.total else plan(connection, every)[0]
         known = latest(connection)
-    version = known.version if known else ""
-    stored = False
-    if not faults.total and not options.dry_run and changes:
-        with transaction(engine) as connection:
-            lock(connection)
-            version = write(connection, every, author).version
-        stored = True
-    status = {(c.table.name, c.row_id): "new" if c.before is None else "changed" for c in changes}
-    results = _results(kind, records, made, faults, status)
+    stored = bool(changes) and not options.dry_run
+    version = _stored(engine, every, author) if stored else known.version if known else ""
+    results = _results(kind, records, made, faults, changes)
     count = Counter(row.status for row in results)
     mapping = {c.text: c.column.name for c in header.cells} if header else {}
     return ImportReport(
@@ -209,6 +203,13 @@ def _import(
         tuple((parsed.line, note) for parsed, _ in made for note in parsed.notes),
         tuple((parsed.line, row) for parsed, rows in made for row in rows.get(tables.BenchmarkRow, ())),
     )
+
+
+def _stored(engine: Engine, rows: Mapping[type[Any], Sequence[Row]], author: Author) -> str:
+    """The version of the data after all rows have been written."""
+    with transaction(engine) as connection:
+        lock(connection)
+        return write(connection, rows, author).version
 
 
 def _records(
@@ -343,8 +344,9 @@ def _results(
     records: Sequence[Record],
     made: Sequence[tuple[Parsed, Rows]],
     faults: Faults,
-    status: Mapping[tuple[str, str], str],
+    changes: Sequence[Change],
 ) -> tuple[RowResult, ...]:
+    status = {(c.table.name, c.row_id): "new" if c.before is None else "changed" for c in changes}
     bad = {fault.line for fault in faults.kept}
     main = table_of(kind.row).name
     by_line = {parsed.line: rows for parsed, rows in made}

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from app.core.estimates import Message
 from app.core.faults import FieldError, InputFault
@@ -167,3 +168,28 @@ class NameIndex:
             targets = sorted(self._candidates[name])
             found += [target for target in targets if target not in found]
         return found[:CLOSE_NAMES]
+
+
+def index_of_cards(cards: Iterable[tuple[str, str]], aliases: Iterable[Alias]) -> NameIndex:
+    """Cards, as (id, name), by id, alias and name; the first that knows a name decides."""
+    known, index = tuple(cards), NameIndex("unknown_gpu")
+    index.add((row_id, row_id) for row_id, _ in known)
+    index.add_aliases(aliases, "gpu")
+    index.add((name, row_id) for row_id, name in known)
+    return index
+
+
+def index_of_models(models: Iterable[tuple[str, str, str]], aliases: Iterable[Alias]) -> NameIndex:
+    """Models, as (id, repository, name), by id, alias, repository and name."""
+    known, index = tuple(models), NameIndex("unknown_model")
+    index.add((row_id, row_id) for row_id, _, _ in known)
+    index.add_aliases(aliases, "model")
+    index.add((repository, row_id) for row_id, repository, _ in known)
+    index.add((name, row_id) for row_id, _, name in known)
+    return index
+
+
+def alias_of(row: Any) -> Alias:
+    """The alias of a stored row."""
+    candidates = tuple(c for c in row.candidates.split("|") if c)
+    return Alias(row.kind, row.name, row.target_id, candidates, row.note)

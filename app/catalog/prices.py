@@ -164,20 +164,13 @@ class CardPrices:
     def _quoted(
         self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
     ) -> PriceChoice | None:
-        number = as_of.toordinal()
         basis = rules.tax or "included"
-        valid: list[tuple[float, Quote, RateUse]] = []
-        for q in self.quotes:
-            if (
-                q.condition == condition
-                and q.per == per
-                and q.first_day <= number <= q.last_day
-                and not q.withdrawn
-                and not q.held
-                and q.id not in self._replaced_quotes
-                and (use := rates.to_cny(q.currency, as_of))
-            ):
-                valid.append((_on_basis(q, basis) * use.rate, q, use))
+        valid = [
+            (_on_basis(q, basis) * use.rate, q, use)
+            for q in self.quotes
+            if q.condition == condition and q.per == per and self._is_valid(q, as_of.toordinal())
+            if (use := rates.to_cny(q.currency, as_of))
+        ]
         if not valid:
             return None
         # All of them can be bought at today, on one tax basis: the lowest counts, the others are the range.
@@ -197,7 +190,7 @@ class CardPrices:
             channel=best.supplier,
             channel_kind="quote",
             observed_on=best.quoted_on,
-            age_days=number - best.first_day,
+            age_days=as_of.toordinal() - best.first_day,
             ageing=False,
             stale=False,
             n=len(valid),
@@ -207,15 +200,16 @@ class CardPrices:
             kind="quote",
             note=best.note,
             observation_ids=(best.id,),
-            converted=best.currency != HOME,
-            rate=use.rate if best.currency != HOME else None,
-            rate_on=use.observed_on.isoformat() if best.currency != HOME else "",
-            rate_old=use.old,
+            **_conversion(best.currency, use),
             stated_amount=best.unit_price if moved else None,
             stated_tax=best.tax if moved else "",
             tax_rate=bases.tax_rate if moved else None,
             tax_rate_assumed=moved and bases.rate_assumed,
         )
+
+    def _is_valid(self, quote: Quote, day: int) -> bool:
+        dropped = quote.withdrawn or quote.held or quote.id in self._replaced_quotes
+        return not dropped and quote.first_day <= day <= quote.last_day
 
     def _observed(
         self, as_of: date, rules: PriceRules, condition: str, per: str, rates: Rates
@@ -302,10 +296,7 @@ class CardPrices:
             variant_assumed=any(o.variant_assumed for o in rows),
             note=first.note,
             observation_ids=tuple(o.id for o in rows),
-            converted=first.currency != HOME,
-            rate=use.rate if first.currency != HOME else None,
-            rate_on=use.observed_on.isoformat() if first.currency != HOME else "",
-            rate_old=use.old,
+            **_conversion(first.currency, use),
         )
 
 
@@ -351,6 +342,18 @@ def _on_basis(quote: Quote, basis: str) -> float:
     if quote.tax == "unknown":
         return quote.unit_price
     return tax_bases(quote.unit_price, quote.tax, quote.tax_rate, quote.invoice).on(basis)
+
+
+def _conversion(currency: str, use: RateUse) -> dict[str, Any]:
+    """What a choice says of the exchange rate behind it."""
+    if currency == HOME:
+        return {"converted": False, "rate": None, "rate_on": "", "rate_old": use.old}
+    return {
+        "converted": True,
+        "rate": use.rate,
+        "rate_on": use.observed_on.isoformat(),
+        "rate_old": use.old,
+    }
 
 
 def _tax_matches(wanted: str, tax: str) -> bool:

@@ -123,41 +123,50 @@ class DatabaseProblem(Exception):
         )
 
 
+_SQLITE_WORDS = {
+    "locked": DatabaseProblem.locked,
+    "readonly": DatabaseProblem.read_only,
+    "read-only": DatabaseProblem.read_only,
+    "full": DatabaseProblem.full,
+    "unable to open": DatabaseProblem.unreachable,
+    "no such table": DatabaseProblem.missing,
+}
+_SQL_STATES = {
+    "55P03": DatabaseProblem.locked,
+    "40P01": DatabaseProblem.locked,
+    "42P01": DatabaseProblem.missing,
+    "25006": DatabaseProblem.read_only,
+    "42501": DatabaseProblem.read_only,
+    "53100": DatabaseProblem.full,
+}
+_LOST_STATES = ("08", "57P", "28", "3D")
+"""Beginnings of SQL states of a server that is not there or lets nobody in."""
+
+
 def problem_of(error: Exception) -> DatabaseProblem | None:
     """The problem behind an error of a driver; None when the error is a fault of the program."""
     original = error.orig if isinstance(error, DBAPIError) else error
-    words = str(original).lower()
     if isinstance(original, sqlite3.Error):
-        for fragment, problem in (
-            ("locked", DatabaseProblem.locked),
-            ("readonly", DatabaseProblem.read_only),
-            ("read-only", DatabaseProblem.read_only),
-            ("full", DatabaseProblem.full),
-            ("unable to open", DatabaseProblem.unreachable),
-            ("no such table", DatabaseProblem.missing),
-        ):
-            if fragment in words:
-                return problem()
-        if "not a database" in words or "malformed" in words:
-            return DatabaseProblem.damaged(str(original))
-        return None
+        return _of_sqlite(str(original))
     state = getattr(original, "sqlstate", None)
-    if state in ("55P03", "40P01"):
-        return DatabaseProblem.locked()
-    if state == "42P01":
-        return DatabaseProblem.missing()
-    if state in ("25006", "42501"):
-        return DatabaseProblem.read_only()
-    if state == "53100":
-        return DatabaseProblem.full()
-    if isinstance(error, DBAPIError) and (
-        error.connection_invalidated or (state or "").startswith(("08", "57P", "28", "3D"))
-    ):
-        return DatabaseProblem.unreachable()
-    if isinstance(error, DBAPIError) and state is None and type(original).__name__ == "OperationalError":
-        # psycopg gives no state when no connection was made.
+    if state in _SQL_STATES:
+        return _SQL_STATES[state]()
+    if not isinstance(error, DBAPIError):
+        return None
+    # psycopg gives no state when no connection was made.
+    unconnected = state is None and type(original).__name__ == "OperationalError"
+    if unconnected or error.connection_invalidated or (state or "").startswith(_LOST_STATES):
         return DatabaseProblem.unreachable()
     return None
+
+
+def _of_sqlite(text: str) -> DatabaseProblem | None:
+    words = text.lower()
+    found = next((problem for fragment, problem in _SQLITE_WORDS.items() if fragment in words), None)
+    if found is not None:
+        return found()
+    damaged = "not a database" in words or "malformed" in words
+    return DatabaseProblem.damaged(text) if damaged else None
 
 
 MAX_FAULTS = 100

@@ -14,7 +14,7 @@ from app.catalog.columns import observations, subjects
 from app.catalog.columns.cells import COUNTED, FACTS, FIGURES
 from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading
-from app.catalog.names import Alias, NameIndex
+from app.catalog.names import Alias, alias_of, index_of_cards, index_of_models
 from app.catalog.prices import CardPrices
 from app.catalog.problems import DatabaseProblem
 from app.catalog.rates import ExchangeRate, Rates
@@ -76,10 +76,7 @@ def load_snapshot(engine: Engine) -> Snapshot:
             raise DatabaseProblem.unseeded()
         sources = {s.id: s for s in _records(connection, subjects.SOURCES, Source, {})}
         of: Made = {"source": lambda r: sources[r.source_id]}
-        aliases = [
-            Alias(r.kind, r.name, r.target_id, tuple(c for c in r.candidates.split("|") if c), r.note)
-            for r in _rows(connection, tables.AliasRow)
-        ]
+        aliases = [alias_of(r) for r in _rows(connection, tables.AliasRow)]
         cards = _rows(connection, tables.GpuRow)
         entries = _entries(connection, cards, sources)
         facts = _facts(connection, sources)
@@ -107,8 +104,8 @@ def load_snapshot(engine: Engine) -> Snapshot:
             facts=facts,
             cards=_cards(connection, gpus, of),
             available=_availability(_records(connection, observations.AVAILABILITY, Availability, of)),
-            gpu_names=_gpu_names(gpus, aliases),
-            model_names=_model_names(models.values(), aliases),
+            gpu_names=index_of_cards(((gpu.id, gpu.name) for gpu in gpus), aliases),
+            model_names=index_of_models(((m.id, m.hf_repo, m.name) for m in models.values()), aliases),
         )
 
 
@@ -251,25 +248,6 @@ def _availability(facts: Iterable[Availability]) -> dict[tuple[str, str], tuple[
     for fact in facts:
         groups.setdefault((fact.gpu_id, fact.region), []).append(fact)
     return {key: tuple(sorted(known, key=lambda f: f.from_on, reverse=True)) for key, known in groups.items()}
-
-
-def _gpu_names(gpus: Iterable[Gpu], aliases: Iterable[Alias]) -> NameIndex:
-    cards = tuple(gpus)
-    index = NameIndex("unknown_gpu")
-    index.add((gpu.id, gpu.id) for gpu in cards)
-    index.add_aliases(aliases, "gpu")
-    index.add((gpu.name, gpu.id) for gpu in cards)
-    return index
-
-
-def _model_names(models: Iterable[ModelPreset], aliases: Iterable[Alias]) -> NameIndex:
-    presets = tuple(models)
-    index = NameIndex("unknown_model")
-    index.add((m.id, m.id) for m in presets)
-    index.add_aliases(aliases, "model")
-    index.add((m.hf_repo, m.id) for m in presets)
-    index.add((m.name, m.id) for m in presets)
-    return index
 
 
 # What CUDA reports over what the driver prints, by kind of memory: measured on T4, 3090 and 4090 for GDDR, on

@@ -19,7 +19,7 @@ from app.catalog.imports.complete import Rows
 from app.catalog.imports.references import day_of, read_rates
 from app.catalog.lint import HOURS_PER_MONTH, RENT_FACTOR, RENT_SHARE, Finding, LintCard, unexplained
 from app.catalog.prices import HISTORY_DAYS, SANITY_FACTOR, SANITY_MIN_HISTORY, SERVER_RATIO
-from app.catalog.rates import HOME
+from app.catalog.rates import HOME, Rates
 from app.catalog.records import LAUNCH, PER_CARD, UNDATED
 from app.catalog.versions import table_of
 from app.core.quotes import rough_ratio
@@ -182,11 +182,9 @@ def doubts_of(connection: Connection, kind: str, rows: Sequence[Rows]) -> dict[i
 
 
 def _prices(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
-    table = table_of(tables.PriceRow)
-    cards = sorted({row["gpu_id"] for row in rows})
     stored: dict[tuple[str, ...], list[tuple[int, float]]] = {}
     known: set[str] = set()
-    for r in _of_cards(connection, table, cards):
+    for r in _of_cards(connection, table_of(tables.PriceRow), sorted({row["gpu_id"] for row in rows})):
         known.add(r.id)
         if not r.held and r.channel_kind != LAUNCH and day_of(r.observed_on) != UNDATED:
             stored.setdefault(_price_key(r._mapping), []).append((day_of(r.observed_on), r.amount))
@@ -196,31 +194,33 @@ def _prices(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
         sent.setdefault(_price_key(row), []).append((day_of(row["observed_on"]), row["amount"]))
     before = {key: _History(points) for key, points in stored.items()}
     together = {key: _History([*stored.get(key, ()), *points]) for key, points in sent.items()}
-    found: dict[int, Doubt] = {}
-    for at, row in new:
-        if row["channel_kind"] == LAUNCH:
-            continue
-        if row["region"] == REGION_OF_TAIWAN and row["currency"] == HOME:
-            found[at] = Doubt("currency", "likely_twd", {"amount_stated": row["amount"]})
-            continue
-        key, day = _price_key(row), day_of(row["observed_on"])
-        histories = [(before.get(key), 0), (together[key], 1)]
-        for history, own in histories:
-            if history is None:
-                continue
-            count, usual = history.usual(day)
-            doubt = _doubt_of_price(row, count - own, usual)
-            if doubt:
-                found[at] = doubt
-                break
-    return found
+    found = {
+        at: _doubt_of_price(row, before.get(_price_key(row)), together[_price_key(row)]) for at, row in new
+    }
+    return {at: doubt for at, doubt in found.items() if doubt is not None}
 
 
 def _price_key(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (row["gpu_id"], row["condition"], row["currency"], row["per"])
 
 
-def _doubt_of_price(row: Row, others: int, usual: float) -> Doubt | None:
+def _doubt_of_price(row: Row, before: _History | None, together: _History) -> Doubt | None:
+    """What speaks against a price, by what is stored alone, then by that and the file together."""
+    if row["channel_kind"] == LAUNCH:
+        return None
+    if row["region"] == REGION_OF_TAIWAN and row["currency"] == HOME:
+        return Doubt("currency", "likely_twd", {"amount_stated": row["amount"]})
+    day = day_of(row["observed_on"])
+    # The price itself is one of those of the file.
+    for history, own in ((before, 0), (together, 1)):
+        count, usual = history.usual(day) if history else (0, 0.0)
+        doubt = _far_price(row, count - own, usual)
+        if doubt:
+            return doubt
+    return None
+
+
+def _far_price(row: Row, others: int, usual: float) -> Doubt | None:
     if others < 1 or usual <= 0:
         return None
     ratio = row["amount"] / usual
@@ -233,11 +233,10 @@ def _doubt_of_price(row: Row, others: int, usual: float) -> Doubt | None:
 
 
 def _rentals(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
-    table = table_of(tables.RentalRow)
     cards = sorted({row["gpu_id"] for row in rows})
     known: set[str] = set()
     stored: dict[tuple[str, str], list[tuple[int, float]]] = {}
-    for r in _of_cards(connection, table, cards):
+    for r in _of_cards(connection, table_of(tables.RentalRow), cards):
         known.add(r.id)
         if not r.held:
             stored.setdefault((r.gpu_id, r.currency), []).append((day_of(r.observed_on), r.per_gpu_hour))
@@ -248,22 +247,31 @@ def _rentals(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
     for at, row in enumerate(rows):
         if row["id"] in known or row.get("held"):
             continue
-        day = day_of(row["observed_on"])
-        use = rates.to_cny(row["currency"], date.fromordinal(day)) if day else None
-        price = bought.get(row["gpu_id"])
-        if use and price:
-            share = row["per_gpu_hour"] * HOURS_PER_MONTH * use.rate / price
-            if share > RENT_SHARE:
-                found[at] = Doubt("per_gpu_hour", "likely_yearly_rent", {"share_percent": round(share * 100)})
-                continue
-        history = histories.get((row["gpu_id"], row["currency"]))
-        if history:
-            count, usual = history.usual(day)
-            ratio = row["per_gpu_hour"] / usual if usual else 1.0
-            if count >= SANITY_MIN_HISTORY and not 1 / RENT_FACTOR <= ratio <= RENT_FACTOR:
-                params = {"ratio": rough_ratio(ratio), "usual": round(usual, 3)}
-                found[at] = Doubt("per_gpu_hour", "far_from_history", params)
+        doubt = _yearly_rent(row, bought.get(row["gpu_id"]), rates)
+        doubt = doubt or _far_rent(row, histories.get((row["gpu_id"], row["currency"])))
+        if doubt:
+            found[at] = doubt
     return found
+
+
+def _yearly_rent(row: Row, price_cny: float | None, rates: Rates) -> Doubt | None:
+    """A month of it costs more than any month of a card that is sold at that price."""
+    day = day_of(row["observed_on"])
+    use = rates.to_cny(row["currency"], date.fromordinal(day)) if day else None
+    if use is None or not price_cny:
+        return None
+    share = row["per_gpu_hour"] * HOURS_PER_MONTH * use.rate / price_cny
+    if share <= RENT_SHARE:
+        return None
+    return Doubt("per_gpu_hour", "likely_yearly_rent", {"share_percent": round(share * 100)})
+
+
+def _far_rent(row: Row, history: _History | None) -> Doubt | None:
+    count, usual = history.usual(day_of(row["observed_on"])) if history else (0, 0.0)
+    ratio = row["per_gpu_hour"] / usual if usual else 1.0
+    if count < SANITY_MIN_HISTORY or 1 / RENT_FACTOR <= ratio <= RENT_FACTOR:
+        return None
+    return Doubt("per_gpu_hour", "far_from_history", {"ratio": rough_ratio(ratio), "usual": round(usual, 3)})
 
 
 def _usual_purchase(connection: Connection, cards: Sequence[str]) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
@@ -118,17 +118,29 @@ def with_joined(record: Record, row: Sequence[Any], header: Header) -> Record:
     return Record(record.line, {**record.cells, "item_as_written": (item[0], JOIN.join(texts))})
 
 
+_LABELS = {normalise_name(h): QUOTES.by_name[n] for n in _SAID_ONCE for h in QUOTES.by_name[n].headers} | {
+    normalise_name(word): QUOTES.by_name["supplier"] for word in _SELLER
+}
+"""Terms of a whole quote by what stands before them."""
+
+
 def said_around(rows: Sequence[Sequence[Any]]) -> dict[str, Cell]:
     """Terms that hold for the whole table, by field, from the lines around it."""
-    known = {normalise_name(h): QUOTES.by_name[n] for n in _SAID_ONCE for h in QUOTES.by_name[n].headers}
-    known |= {normalise_name(word): QUOTES.by_name["supplier"] for word in _SELLER}
     found: dict[str, Cell] = {}
-
-    def note(label: str, value: Any) -> None:
-        column = known.get(normalise_name(label))
+    for label, value in _labelled(rows):
+        column = _LABELS.get(normalise_name(label))
         if column is not None and not is_empty(value):
             found.setdefault(column.name, (HeaderCell(-1, column.english, column), value))
+    texts = [str(cell).strip() for row in rows for cell in row if isinstance(cell, str)]
+    if "supplier" not in found and (companies := [c for c in map(company_of, texts) if c]):
+        found["supplier"] = _cell("supplier", companies[0])
+    for name, value in _agreed(map(tax_words, texts)).items():
+        found.setdefault(name, _cell(name, value))
+    return found
 
+
+def _labelled(rows: Sequence[Sequence[Any]]) -> Iterator[tuple[str, Any]]:
+    """What may be a label and its value: 付款方式：月结 in one cell, or in two beside each other."""
     for row in rows:
         cells = [cell for cell in row if not is_empty(cell)]
         for at, cell in enumerate(cells):
@@ -138,15 +150,9 @@ def said_around(rows: Sequence[Sequence[Any]]) -> dict[str, Cell]:
             for part in re.split(r"\n|\s{3,}|；|;", cell):
                 labelled = _LABELLED.fullmatch(part)
                 if labelled:
-                    note(labelled[1], labelled[2].strip())
+                    yield labelled[1], labelled[2].strip()
             if at + 1 < len(cells):
-                note(cell.rstrip(":： "), cells[at + 1])
-    texts = [str(cell).strip() for row in rows for cell in row if isinstance(cell, str)]
-    if "supplier" not in found and (companies := [c for c in map(company_of, texts) if c]):
-        found["supplier"] = _cell("supplier", companies[0])
-    for name, value in _agreed(map(tax_words, texts)).items():
-        found.setdefault(name, _cell(name, value))
-    return found
+                yield cell.rstrip(":： "), cells[at + 1]
 
 
 def company_of(title: str) -> str:
@@ -310,18 +316,24 @@ def _by_memory(found: dict[str, tuple[int, int]], text: str, references: Referen
     for gpu_id, (start, end) in whole.items():
         if any(a <= start and end <= b and (a, b) != (start, end) for a, b in whole.values()):
             del found[gpu_id]
-    sizes = card_sizes(text)
+    sizes = [f"{size}{unit}" for size in card_sizes(text) for unit in ("g", "gb")]
     for gpu_id in list(found):
         length, at = found[gpu_id]
-        name = text[at : at + length]
-        words = name.split()
-        # Without its first words too: HGX H20 141G is sold as H20 141G.
-        short = [" ".join(words[first:]) for first in range(len(words))]
-        sized = (f"{n} {size}{unit}" for n in short for size in sizes for unit in ("g", "gb"))
-        meant = next((references.names_of_gpus[n] for n in sized if n in references.names_of_gpus), "")
+        meant = _of_size(text[at : at + length], sizes, references.names_of_gpus)
         if meant and meant != gpu_id:
             del found[gpu_id]
             found[meant] = (length + 1, at)
+
+
+def _of_size(name: str, sizes: Sequence[str], known: Mapping[str, str]) -> str:
+    """The card that a name with a size behind it is; without its first words too: HGX H20 is sold as H20."""
+    words = name.split()
+    for first in range(len(words)):
+        for size in sizes:
+            meant = known.get(f"{' '.join(words[first:])} {size}")
+            if meant:
+                return meant
+    return ""
 
 
 def doubts_of(connection: Connection, rows: Sequence[Mapping[str, Any]], today: date) -> dict[int, Doubt]:

@@ -13,12 +13,22 @@ from sqlalchemy import Connection, select
 
 from app.catalog import tables
 from app.catalog.imports.values import CellFault
-from app.catalog.names import Alias, NameIndex, normalise_name
+from app.catalog.names import NameIndex, alias_of, index_of_cards, index_of_models, normalise_name
 from app.catalog.rates import ExchangeRate, Rates
-from app.catalog.records import effective_date
+from app.catalog.records import LAUNCH, effective_date
 from app.catalog.versions import table_of
 from app.core.faults import InputFault
 
+_GPU, _MODEL, _SOURCE, _PRICE, _BENCHMARK = (
+    table_of(row)
+    for row in (
+        tables.GpuRow,
+        tables.ModelRow,
+        tables.SourceRow,
+        tables.PriceRow,
+        tables.BenchmarkRow,
+    )
+)
 _WEB = ("https://", "http://")
 
 
@@ -45,47 +55,27 @@ class References:
     @classmethod
     def read(cls, connection: Connection) -> References:
         """The names of the catalogue as they are now."""
-        gpu, model, alias, source, price, benchmark = (
-            table_of(row)
-            for row in (
-                tables.GpuRow,
-                tables.ModelRow,
-                tables.AliasRow,
-                tables.SourceRow,
-                tables.PriceRow,
-                tables.BenchmarkRow,
-            )
+        card_rows = connection.execute(select(_GPU.c.id, _GPU.c.name)).all()
+        preset_rows = connection.execute(
+            select(_MODEL.c.id, _MODEL.c.hf_repo, _MODEL.c.name, _MODEL.c.family)
         )
-        cards = connection.execute(select(gpu.c.id, gpu.c.name)).all()
-        presets = connection.execute(select(model.c.id, model.c.name, model.c.hf_repo, model.c.family)).all()
-        aliases = [
-            Alias(r.kind, r.name, r.target_id, tuple(c for c in r.candidates.split("|") if c))
-            for r in connection.execute(select(alias))
-        ]
-        gpus, models = NameIndex("unknown_gpu"), NameIndex("unknown_model")
-        gpus.add((r.id, r.id) for r in cards)
-        gpus.add_aliases(aliases, "gpu")
-        gpus.add((r.name, r.id) for r in cards)
-        models.add((r.id, r.id) for r in presets)
-        models.add_aliases(aliases, "model")
-        models.add((r.hf_repo, r.id) for r in presets)
-        models.add((r.name, r.id) for r in presets)
-        names = {normalise_name(r.name): r.id for r in cards}
+        presets = preset_rows.all()
+        aliases = [alias_of(r) for r in connection.execute(select(table_of(tables.AliasRow)))]
+        names = {normalise_name(r.name): r.id for r in card_rows}
         names |= {normalise_name(a.name): a.target_id for a in aliases if a.kind == "gpu" and a.target_id}
-        names |= {normalise_name(r.id): r.id for r in cards}
-        rows = connection.execute(select(source.c.id, source.c.url, source.c.title)).all()
-        channels = connection.execute(select(price.c.channel, price.c.channel_kind).distinct()).all()
+        names |= {normalise_name(r.id): r.id for r in card_rows}
+        rows = connection.execute(select(_SOURCE.c.id, _SOURCE.c.url, _SOURCE.c.title)).all()
         return cls(
-            gpus,
-            models,
-            {r.id for r in cards},
+            index_of_cards(((r.id, r.name) for r in card_rows), aliases),
+            index_of_models(((r.id, r.hf_repo, r.name) for r in presets), aliases),
+            {r.id for r in card_rows},
             {r.id for r in presets},
             names,
             {r.id: {"url": r.url, "title": r.title} for r in rows},
             {r.url: r.id for r in rows if r.url},
             {normalise_name(r.title): r.id for r in rows},
-            {normalise_name(r.channel): r.channel_kind for r in channels if r.channel_kind != "launch"},
-            frozenset(connection.execute(select(benchmark.c.unit).distinct()).scalars()),
+            _channel_kinds(connection),
+            frozenset(connection.execute(select(_BENCHMARK.c.unit).distinct()).scalars()),
             model_families={r.id: r.family for r in presets},
         )
 
@@ -117,6 +107,9 @@ class References:
         title = text or url.removeprefix("https://").removeprefix("http://")
         if not url and normalise_name(title) in self.by_title:
             return self.by_title[normalise_name(title)]
+        return self._new_source(title, url, kind, read_on)
+
+    def _new_source(self, title: str, url: str, kind: str, read_on: str) -> str:
         new_id = "own-" + hashlib.sha256(f"{title}\x1f{url}".encode()).hexdigest()[:12]
         # Who is named without an address, a shop or a colleague, is the publisher too.
         publisher = urlsplit(url).hostname or "" if url else title
@@ -129,6 +122,13 @@ class References:
         else:
             self.by_title[normalise_name(title)] = new_id
         return new_id
+
+
+def _channel_kinds(connection: Connection) -> dict[str, str]:
+    """Kind of a channel by its name, as the prices have it; a launch is no channel."""
+    query = select(_PRICE.c.channel, _PRICE.c.channel_kind).distinct()
+    found = connection.execute(query).all()
+    return {normalise_name(r.channel): r.channel_kind for r in found if r.channel_kind != LAUNCH}
 
 
 def read_rates(connection: Connection) -> Rates:

@@ -104,6 +104,7 @@ CURRENCIES = frozenset(
 _DATE = re.compile(r"([0-9]{4})(?:[-/.年]([0-9]{1,2})(?:[-/.月]([0-9]{1,2})日?|月?)|年)?")
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _DAY_FIRST = re.compile(r"[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2})")
+_SERIAL = re.compile(r"[0-9]{5}(\.[0-9]+)?")
 _EXCEL_EPOCH = date(1899, 12, 30)
 # 1954 .. 2119: outside of it a bare number is no date that a table of prices would hold.
 _SERIALS = (20_000, 80_000)
@@ -235,23 +236,26 @@ def date_of(value: object, *, whole_day: bool = False) -> str:
     The year comes first; 7/1/2026 may be January or July and is refused. A bare number is the serial date of
     a spreadsheet (day 1 = 1900-01-01).
     """
-    if isinstance(value, datetime):
-        return value.date().isoformat()
     if isinstance(value, date):
-        return value.isoformat()
+        return value.isoformat()[:10]
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise CellFault("not_a_date")
-    text = _normal(unguard(str(value).strip())).replace(" ", "")
     if isinstance(value, float) and value.is_integer():
-        text = str(int(value))
-    text = _CLOCK.sub("", text)
+        value = int(value)
+    text = _CLOCK.sub("", _normal(unguard(str(value).strip())).replace(" ", ""))
     if _DAY_FIRST.fullmatch(text):
         raise CellFault("ambiguous_date")
-    if re.fullmatch(r"[0-9]{5}(\.[0-9]+)?", text):
-        serial = int(float(text))
-        if not _SERIALS[0] <= serial <= _SERIALS[1]:
-            raise CellFault("not_a_date")
-        return (_EXCEL_EPOCH + timedelta(days=serial)).isoformat()
+    return _serial_day(text) if _SERIAL.fullmatch(text) else _written_day(text, whole_day)
+
+
+def _serial_day(text: str) -> str:
+    serial = int(float(text))
+    if not _SERIALS[0] <= serial <= _SERIALS[1]:
+        raise CellFault("not_a_date")
+    return (_EXCEL_EPOCH + timedelta(days=serial)).isoformat()
+
+
+def _written_day(text: str, whole_day: bool) -> str:
     found = _COMPACT.fullmatch(text) or _DATE.fullmatch(text)
     if found is None:
         raise CellFault("not_a_date")
