@@ -19,8 +19,8 @@ from app.api.query_faults import as_faults
 from app.catalog.problems import DatabaseProblem, problem_of
 from app.core.faults import FieldError, InputFault
 from app.errors import AppError, problem_response, slug_of, title_of
-from app.middleware.body_limit import BodyTooLarge, too_large
-from app.middleware.request_id import current_request_id
+from app.middleware.guards import BodyTooLarge, too_large
+from app.middleware.outward import current_request_id
 from app.negotiation import prefers_json
 from app.texts.language import translations
 from app.texts.marking import N_

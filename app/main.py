@@ -13,18 +13,9 @@ from starlette.middleware.cors import CORSMiddleware
 from app import __version__
 from app.error_handlers import error_response, install_error_handlers
 from app.errors import AppError
-from app.logging_setup import configure_logging
-from app.middleware.body_limit import BodyLimit
-from app.middleware.boundary import ErrorBoundary
-from app.middleware.compression import Compression
-from app.middleware.cross_origin import CrossOriginGuard
-from app.middleware.head import HeadAsGet
-from app.middleware.readiness import ReadinessGate
-from app.middleware.request_id import RequestId
-from app.middleware.security_headers import SecurityHeaders
-from app.middleware.sign_in import SignIn
-from app.middleware.timing import Timing
-from app.operations import Metrics, operations_router
+from app.middleware.guards import BodyLimit, CrossOriginGuard, ReadinessGate, SignIn
+from app.middleware.outward import Compression, ErrorBoundary, HeadAsGet, RequestId, SecurityHeaders, Timing
+from app.operations import Metrics, configure_logging, operations_router
 from app.runtime import Runtime
 from app.settings import Settings, load_settings
 from app.static_files import PrecompressedStaticFiles, assets

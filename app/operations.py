@@ -1,16 +1,28 @@
-"""Routes for whoever runs an instance: health, readiness, metrics and the documentation of the API."""
+"""For whoever runs an instance: health, readiness, metrics, the documentation of the API, and the log."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from threading import Lock
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
 from pydantic import BaseModel, Field
 
 from app import __version__
 from app.errors import PROBLEM_MEDIA_TYPE, Problem
+from app.middleware.outward import current_request_id
 from app.runtime import Runtime
 from app.static_files import asset_url
 
@@ -18,50 +30,43 @@ BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 NO_STORE = {"cache-control": "no-store"}
 
 
-def _label(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
 class Metrics:
     """Counts of requests and their durations, in the Prometheus text format."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._requests: dict[tuple[str, str, int], int] = defaultdict(int)
-        self._seconds: dict[str, float] = defaultdict(float)
-        self._buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS_SECONDS) + 1))
+        # When a series began says nothing here, and would double their number.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = CollectorRegistry()
+        self._info = Gauge(
+            "cardworth_info",
+            "Version of the application and of the loaded catalogue.",
+            ("version", "catalog"),
+            registry=self._registry,
+        )
+        self._requests = Counter(
+            "cardworth_requests",
+            "Requests answered.",
+            ("method", "route", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "cardworth_request_duration_seconds",
+            "Time to answer.",
+            ("route",),
+            buckets=BUCKETS_SECONDS,
+            registry=self._registry,
+        )
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answered request."""
-        index = next((i for i, bound in enumerate(BUCKETS_SECONDS) if seconds <= bound), len(BUCKETS_SECONDS))
-        with self._lock:
-            self._requests[method, route, status] += 1
-            self._seconds[route] += seconds
-            self._buckets[route][index] += 1
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
 
-    def render(self, catalog_version: str) -> str:
+    def render(self, catalog_version: str) -> bytes:
         """All metrics as text."""
-        lines = [
-            "# HELP cardworth_info Version of the application and of the loaded catalogue.",
-            "# TYPE cardworth_info gauge",
-            f'cardworth_info{{version="{__version__}",catalog="{_label(catalog_version)}"}} 1',
-            "# HELP cardworth_requests_total Requests answered.",
-            "# TYPE cardworth_requests_total counter",
-        ]
-        with self._lock:
-            for (method, route, status), count in sorted(self._requests.items()):
-                labels = f'method="{method}",route="{_label(route)}",status="{status}"'
-                lines.append(f"cardworth_requests_total{{{labels}}} {count}")
-            name = "cardworth_request_duration_seconds"
-            lines += [f"# HELP {name} Time to answer.", f"# TYPE {name} histogram"]
-            for route, buckets in sorted(self._buckets.items()):
-                label, total = f'route="{_label(route)}"', 0
-                for bound, count in zip((*BUCKETS_SECONDS, "+Inf"), buckets, strict=True):
-                    total += count
-                    lines.append(f'{name}_bucket{{{label},le="{bound}"}} {total}')
-                lines.append(f"{name}_sum{{{label}}} {self._seconds[route]:.6f}")
-                lines.append(f"{name}_count{{{label}}} {total}")
-        return "\n".join(lines) + "\n"
+        self._info.clear()
+        self._info.labels(__version__, catalog_version).set(1)
+        return generate_latest(self._registry)
 
 
 class Health(BaseModel):
@@ -136,3 +141,43 @@ def operations_router(runtime: Runtime, metrics: Metrics) -> APIRouter:
         )
 
     return router
+
+
+# Attributes that our own log calls add with `extra=`; nothing else is copied, so no body or key leaks in.
+EXTRA_FIELDS = ("method", "path", "status", "duration_ms", "client")
+
+
+class JsonFormatter(logging.Formatter):
+    """Formats a record as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        request_id = current_request_id()
+        if request_id:
+            line["request_id"] = request_id
+        for name in EXTRA_FIELDS:
+            if hasattr(record, name):
+                line[name] = getattr(record, name)
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure_logging(level: str) -> None:
+    """Send every logger of this process, uvicorn's too, through one JSON handler."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+    # Our own access line (app.middleware.outward) carries the request id; uvicorn's does not.
+    logging.getLogger("uvicorn.access").disabled = True

@@ -38,7 +38,7 @@ LAYERS: dict[str, frozenset[str]] = {
     "static_files": frozenset({"resources", "negotiation"}),
 }
 # Modules that wire the application: they may import the layers, but no layer imports them.
-WIRING = frozenset({"main", "runtime", "operations", "error_handlers", "logging_setup", "__init__"})
+WIRING = frozenset({"main", "runtime", "operations", "error_handlers", "__init__"})
 # What core may use beside the standard library.
 CORE_LIBRARIES = frozenset({"numpy"})
 CORE_FORBIDDEN = frozenset(

@@ -26,9 +26,9 @@ from app.core.faults import InputFault
 from app.error_handlers import DATABASE_ANSWERS, DATABASE_DOWN, NOT_FOUND
 from app.errors import AppError, title_of
 from app.main import create_app
-from app.middleware import body_limit
-from app.middleware.body_limit import too_large
-from app.middleware.security_headers import CONTENT_SECURITY_POLICY
+from app.middleware import guards
+from app.middleware.guards import too_large
+from app.middleware.outward import CONTENT_SECURITY_POLICY
 from app.runtime import startup_fault
 from app.settings import Settings
 from app.texts.language import translations
@@ -332,7 +332,7 @@ def test_what_still_comes_after_a_refusal_is_read_and_dropped(app: FastAPI) -> N
 
 
 def test_no_more_is_dropped_than_a_bound(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body_limit, "MAX_DRAINED_BYTES", 50_000)
+    monkeypatch.setattr(guards, "MAX_DRAINED_BYTES", 50_000)
     status, read, _ = asyncio.run(call(app, [(b"content-length", b"10000000")], 10_000))
     assert (status, read) == (413, 50)
     assert asyncio.run(call(app, [], 10_000))[:2] == (413, LIMIT // 1000 + 1 + 50)
@@ -341,7 +341,7 @@ def test_no_more_is_dropped_than_a_bound(app: FastAPI, monkeypatch: pytest.Monke
 def test_a_client_that_sends_nothing_is_not_waited_for_without_end(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(body_limit, "MAX_DRAINING_S", 0.05)
+    monkeypatch.setattr(guards, "MAX_DRAINING_S", 0.05)
     status, _, _ = asyncio.run(call(app, [(b"content-length", b"10000000")], 10_000, silent=True))
     assert status == 413
 
@@ -432,8 +432,8 @@ def test_metrics_count_by_route_and_not_by_address(guarded: TestClient) -> None:
         'cardworth_requests_total{method="GET",route="/api/v1/test/number/{number}",status="200"} 3' in text
     )
     assert 'cardworth_requests_total{method="GET",route="(none)",status="404"} 3' in text
-    assert 'cardworth_request_duration_seconds_bucket{route="(none)",le="+Inf"} 3' in text
-    assert 'catalog="2026\\"11"} 1' in text
+    assert 'cardworth_request_duration_seconds_bucket{le="+Inf",route="(none)"} 3' in text
+    assert 'cardworth_info{catalog="2026\\"11",version="' in text
 
 
 # --- language ---------------------------------------------------------------------------------------------

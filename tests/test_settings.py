@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from app.logging_setup import JsonFormatter
+from app.operations import JsonFormatter
 from app.settings import Settings, SettingsProblem, load_settings, unknown_variables, variable_names
 
 

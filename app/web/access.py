@@ -7,7 +7,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.middleware.sign_in import SIGN_IN
+from app.middleware.guards import SIGN_IN
 from app.services.editors import Editor
 
 MAX_ADDRESS = 2_000

@@ -7,7 +7,7 @@ import math
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from app.middleware.sign_in import SIGN_IN, SIGN_OUT, session_cookie
+from app.middleware.guards import SIGN_IN, SIGN_OUT, session_cookie
 from app.services.changes import Author
 from app.services.editors import (
     MIN_LENGTH,
