@@ -106,3 +106,16 @@ def test_no_price_that_counts_is_beyond_reason(snapshot: Snapshot) -> None:
         assert 100 < choice.amount_cny < 700_000, (gpu_id, condition, choice.amount_cny)
         assert choice.low_cny <= choice.amount_cny <= choice.high_cny
         assert choice.per == "card" and choice.source.title and choice.observed_on
+
+
+def test_feature_31_partitions_and_ecc(snapshot: Snapshot) -> None:
+    assert snapshot.gpu("a30").mig_instances == 4
+    assert snapshot.gpu("rtx-pro-6000-bw-server").mig_instances == 4
+    assert snapshot.gpu("rtx5090").mig_instances in (0, 1)
+    assert (snapshot.gpu("rtx5090").ecc, snapshot.gpu("a30").ecc) == ("no", "yes (on)")
+
+
+@pytest.mark.parametrize("gpu_id", ["a100-pcie-40gb", "h100-sxm5-80gb"])
+def test_feature_34_export_rules_of_a100_and_h100(snapshot: Snapshot, gpu_id: str) -> None:
+    facts = snapshot.availability(gpu_id, "CN")
+    assert any(fact.status in ("licence_required", "not_permitted", "restricted") for fact in facts), facts

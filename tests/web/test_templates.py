@@ -81,3 +81,17 @@ def is_safe(value: ast.expr) -> bool:
         holes = [part.value for part in value.values if isinstance(part, ast.FormattedValue)]
         return all(isinstance(hole, ast.Call) and ast.unparse(hole.func) == "escape" for hole in holes)
     return isinstance(value, ast.BinOp) and ast.unparse(value.left).startswith("gettext(")
+
+
+LONG_LINE = 160
+LONG_LINES_LEFT = 331
+"""Lines of templates longer than that. Lower it with every one that is broken up; never raise it."""
+
+
+def test_no_line_of_a_template_grows_long_again() -> None:
+    long = {
+        str(path.relative_to(ROOT / "templates")): count
+        for path in TEMPLATES
+        if (count := sum(len(line) > LONG_LINE for line in path.read_text(encoding="utf-8").splitlines()))
+    }
+    assert sum(long.values()) <= LONG_LINES_LEFT, long
