@@ -1,7 +1,6 @@
-"""Bodies that `services.requests` reads and a pydantic model documents.
+"""The bodies of calculations in /openapi.json: the very models that `services.questions` reads them by.
 
-The reader collects every fault in the asker's language; the model gives /openapi.json its schema and its
-examples. A test holds the two to the same fields and ranges.
+A route gets its body as it was sent, so that an answer already known needs no reading.
 """
 
 from __future__ import annotations
@@ -14,16 +13,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from app.api import examples
-from app.api.schemas.requests import (
-    ComparisonRequest,
-    FitRequest,
-    MemoryRequest,
-    ShortlistRequest,
-    SpeedRequest,
-)
+from app.services.bodies import BODIES
 
 
-class _DocumentedBy:
+class _ReadBy:
     def __init__(self, model: type[BaseModel]) -> None:
         self.model = model
 
@@ -35,11 +28,11 @@ class _DocumentedBy:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         del schema
-        return handler(self.model.__pydantic_core_schema__)
+        return handler.resolve_ref_schema(handler(self.model.__pydantic_core_schema__))
 
 
-MemoryBody = Annotated[Any, _DocumentedBy(MemoryRequest), Body(openapi_examples=examples.MEMORY)]
-FitBody = Annotated[Any, _DocumentedBy(FitRequest), Body(openapi_examples=examples.FIT)]
-SpeedBody = Annotated[Any, _DocumentedBy(SpeedRequest), Body(openapi_examples=examples.SPEED)]
-ShortlistBody = Annotated[Any, _DocumentedBy(ShortlistRequest), Body(openapi_examples=examples.SHORTLIST)]
-ComparisonBody = Annotated[Any, _DocumentedBy(ComparisonRequest), Body(openapi_examples=examples.COMPARISON)]
+MemoryBody = Annotated[Any, _ReadBy(BODIES.memory), Body(openapi_examples=examples.MEMORY)]
+FitBody = Annotated[Any, _ReadBy(BODIES.fit), Body(openapi_examples=examples.FIT)]
+SpeedBody = Annotated[Any, _ReadBy(BODIES.fit), Body(openapi_examples=examples.SPEED)]
+ShortlistBody = Annotated[Any, _ReadBy(BODIES.shortlist), Body(openapi_examples=examples.SHORTLIST)]
+ComparisonBody = Annotated[Any, _ReadBy(BODIES.comparison), Body(openapi_examples=examples.COMPARISON)]

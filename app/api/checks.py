@@ -14,9 +14,9 @@ from app.api.route import ApiRoute
 from app.api.schemas import answers
 from app.api.schemas import writing as schemas
 from app.api.writers import Batch, refused, rows_at_fault
+from app.core.faults import InputFault
 from app.services import importing, verification
 from app.services.catalogue import NotInCatalogue, find_gpu
-from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused
 from app.services.own_cards import check_body, own_checks
 from app.texts.say import say_message

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Request
 from sqlalchemy import Engine
 
-from app.services.contract import Snapshot
-from app.services.fields import DAYS, parse_day
+from app.catalog.snapshot import Snapshot
+from app.core.fields import DAYS, parse_day
 from app.texts.language import negotiate
 
 Lang = Annotated[

@@ -15,10 +15,11 @@ from app.api.route import ApiRoute
 from app.api.schemas import answers
 from app.api.schemas import writing as schemas
 from app.api.writers import refused, writer
+from app.core.estimates import Message
+from app.core.faults import InputFault
 from app.errors import AppError
 from app.services import importing
 from app.services.changes import Author, ChangeRefused, changes_body, undo
-from app.services.contract import InputFault, Message
 from app.services.data_report import data_report
 from app.services.importing import IMPORT_KINDS, ImportRefused
 from app.services.money import in_currency

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from app.core.estimates import Message
+from app.core.faults import FieldError
 from app.errors import PROBLEM_MEDIA_TYPE, AppError, ErrorItem, Problem
 from app.services.catalogue import AmbiguousName, NotInCatalogue
-from app.services.contract import FieldError, Message
 from app.texts.say import say_fault, say_message
 
 Responses = dict[int | str, dict[str, Any]]

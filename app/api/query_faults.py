@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
+from app.core.faults import FieldError, InputFault, escape, shown
+from app.core.fields import DAYS
 from app.errors import json_pointer
-from app.services.contract import FieldError, InputFault
-from app.services.fields import DAYS, escape, shown
 
 _KINDS = {
     "missing": "required",

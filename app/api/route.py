@@ -16,7 +16,7 @@ from app.api import limits
 from app.api.context import Context, language_of
 from app.api.problems import invalid_input, key_required
 from app.api.query_faults import as_faults, unknown_parameters
-from app.services.contract import InputFault
+from app.core.faults import InputFault
 from app.services.keys import allows
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]

@@ -12,8 +12,9 @@ from starlette.concurrency import run_in_threadpool
 
 from app.api.context import language_of
 from app.api.problems import key_required
+from app.core.estimates import Message
+from app.core.faults import InputFault
 from app.errors import AppError, ErrorItem
-from app.services.contract import InputFault, Message
 from app.services.importing import ImportRefused, ImportReport, RowFault, fault_text, pointer_of, refusal_text
 from app.services.keys import ApiKey, find_key
 from app.texts.say import say_message

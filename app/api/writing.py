@@ -14,8 +14,8 @@ from app.api.problems import documented, not_found
 from app.api.route import ApiRoute
 from app.api.schemas import writing as schemas
 from app.api.writers import read_batch, read_json, refused, rows_at_fault, writer
+from app.core.faults import InputFault
 from app.services import importing, quotes
-from app.services.contract import InputFault
 from app.services.importing import Author, ImportOptions, ImportRefused, import_items
 from app.services.measurement_notes import notes_body, notes_of
 from app.services.money import in_currency

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from app.commands.output import EXIT_INPUT, EXIT_STALE, CommandFailure
+from app.core.faults import InputFault
 from app.services.calculator import StalePrice
-from app.services.contract import InputFault
 from app.texts.say import say_fault, say_message
 
 

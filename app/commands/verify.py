@@ -11,9 +11,9 @@ from app.commands import importing as commands_of_import
 from app.commands import question
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
+from app.core.faults import InputFault
 from app.services import importing, maintenance, own_cards, verification
 from app.services.catalogue import NotInCatalogue, find_gpu
-from app.services.contract import InputFault
 from app.services.importing import ImportOptions, ImportRefused
 from app.services.predictions import predict_now
 from app.services.store import CatalogStore

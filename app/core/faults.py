@@ -27,3 +27,19 @@ class InputFault(ValueError):
     def at(cls, pointer: str, code: str, **params: Any) -> InputFault:
         """A fault with a single field error."""
         return cls([FieldError(pointer, code, params)])
+
+
+_SHOWN = 80
+
+
+def escape(key: object) -> str:
+    """One part of a JSON pointer (RFC 6901), short whatever was sent."""
+    return str(key)[:_SHOWN].replace("~", "~0").replace("/", "~1")
+
+
+def shown(value: object) -> str:
+    """What was sent, short enough to stand in a message."""
+    if isinstance(value, int) and abs(value) > 10**18:
+        return "…"
+    text = str(value)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,70 +1,227 @@
-"""A shortlist question around a workload: filters, budget, price rules, economics, objective."""
+"""The frame of a shortlist question around its workload, and the table of every field that a question has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.core.answer import Figure, answer
+from app.core.engines import framework_names
+from app.core.fields import REQUIRED, Field, Range, declared, fields_of, placed
+from app.core.model.architecture import FAMILIES
 from app.core.tracing import Constant
-from app.core.workload import Workload
+from app.core.workload import PARAMETERS, Offload, Parallelism, Workload, always
 
 OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
 CONDITIONS = ("new", "used", "refurbished", "modded")
 DEFAULT_CONDITIONS = ("new", "used", "refurbished")
-NEEDS = ("ecc", "mig", "nvlink")
 REGIONS = ("CN", "US", "HK", "TW", "EU", "global")
-WORK_UNITS = ("tokens", "samples", "images", "epochs", "hours")
+CARD_PRICE = Range(0.01, 1e9, integer=False)
+COUNT = Range(1, 4096)
+MAX_COUNTS = 16
 
 
 @answer()
 class Filters:
-    """Hard filters. An empty list filters nothing."""
+    """Hard filters. An empty tuple filters nothing."""
 
-    vendors: tuple[str, ...] = ()
-    """Makers that count."""
-    conditions: tuple[str, ...] = DEFAULT_CONDITIONS
-    """new, used, refurbished, modded: those that count."""
-    regions: tuple[str, ...] = ()
-    """Where the card must be allowed and to be had."""
-    needs: tuple[str, ...] = ()
-    """ecc, mig, nvlink: what the card must have."""
-    frameworks: tuple[str, ...] = ()
-    """Frameworks that must run on it, by name or with a version: tensorflow==2.15."""
-    os: str = ""
-    """linux, windows, wsl2, macos or empty for any."""
-    driver: str = ""
-    """Driver that is installed; empty for any."""
-    max_power_w: Figure | None = None
-    """Upper bound of the power of all cards of an option together (TDP), W."""
-    max_count: int | None = None
-    """Most cards of an option."""
-    gpus: tuple[str, ...] = ()
-    """Ids of the only cards that count."""
-    max_cards_per_host: int = 8
-    """Cards that one host holds."""
+    vendors: tuple[str, ...] = declared(
+        (),
+        "vendors",
+        "Vendor",
+        "Only cards of these makers.",
+        group="cards",
+        name="vendor",
+        flag="vendor",
+        hint="all",
+    )
+    conditions: tuple[str, ...] = declared(
+        DEFAULT_CONDITIONS,
+        "choices",
+        "Condition",
+        "Conditions of a card that may be bought; modified ones only when asked for.",
+        title="Conditions",
+        choices=CONDITIONS,
+        words="condition",
+        told=always,
+        flag="condition",
+        group="cards",
+        shown=DEFAULT_CONDITIONS,
+    )
+    needs: tuple[str, ...] = declared(
+        (),
+        "choices",
+        "Must have",
+        "Features that the card must have.",
+        choices=("ecc", "mig", "nvlink"),
+        words="feature",
+        flag="need",
+        group="cards_more",
+    )
+    frameworks: tuple[str, ...] = declared(
+        (),
+        "frameworks",
+        "Framework",
+        "Frameworks that must run on the card, with a version where it matters.",
+        choices=framework_names(),
+        words="framework",
+        example=["tensorflow==2.15"],
+        name="framework",
+        flag="framework",
+        group="cards_more",
+        hint="any",
+    )
+    os: str = declared(
+        "",
+        "choice",
+        "System",
+        "Operating system that the software must have a build for.",
+        choices=("linux", "windows", "wsl2", "macos"),
+        words="system",
+        group="cards_more",
+        hint="any",
+    )
+    driver: str = declared(
+        "",
+        "version",
+        "NVIDIA driver",
+        "The driver that is installed: cards and frameworks that need a newer one are left out.",
+        pattern=r"\d{3}(?:\.\d{1,3}){0,2}",
+        example="550.54",
+        group="cards_more",
+        hint="any",
+    )
+    regions: tuple[str, ...] = declared(
+        (),
+        "choices",
+        "Allowed in",
+        "Regions where the card must be allowed and available.",
+        choices=REGIONS,
+        words="region",
+        name="region",
+        flag="region",
+        group="cards_more",
+        hint="any",
+    )
+    max_power_w: Figure | None = declared(
+        None,
+        "number",
+        "Power together",
+        "Rated power that all cards of an option may have together.",
+        limits=Range(1, 1e7, integer=False),
+        unit="W",
+        flag="max-power",
+        group="cards_more",
+        hint="any",
+    )
+    max_count: int | None = declared(
+        None,
+        "integer",
+        "Cards at most",
+        "Most cards that an option may have.",
+        limits=COUNT,
+        group="cards_more",
+        hint="any",
+    )
+    max_cards_per_host: int = declared(
+        8,
+        "integer",
+        "Cards per host",
+        "Most cards that one host takes.",
+        limits=COUNT,
+        group="cards_more",
+        shown=("8",),
+    )
+    gpus: tuple[str, ...] = declared(
+        (),
+        "cards",
+        "Only these cards",
+        "Ids or aliases; no other card is considered.",
+        example=["rtx4090", "l20"],
+        flag="only",
+        group="cards_more",
+        hint="rtx4090, l20",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """An upper bound on purchase with host."""
 
-    amount: float
-    currency: str = "CNY"
+    amount: float = declared(
+        REQUIRED,
+        "number",
+        "Budget",
+        "Most that the cards with their hosts may cost.",
+        limits=Range(0, 1e12, integer=False),
+        unit="¥",
+        name="budget",
+        flag="budget",
+        group="cost",
+        hint="none",
+    )
+    currency: str = declared(
+        "CNY",
+        "choice",
+        "Currency of the budget",
+        "US dollars are converted at the dated rate.",
+        choices=("CNY", "USD"),
+        name="budget_currency",
+        flag="budget-currency",
+        group="cost_more",
+        shown=("CNY",),
+    )
 
 
 @answer()
 class PriceRules:
-    """Which observations of prices may count."""
+    """Which observations may count."""
 
-    max_age_days: int = 180
-    """Days after which a price is stale."""
-    refuse_stale: bool = False
-    """Whether a stale price is refused, not marked."""
-    tax: str = ""
-    """included, excluded, or empty for any."""
-    region: str = "CN"
-    """Where prices are to hold."""
+    max_age_days: int = declared(
+        180,
+        "integer",
+        "Prices up to",
+        "Older prices are stale.",
+        title="Oldest price that counts",
+        limits=Range(1, 36_500),
+        unit="days old",
+        told=always,
+        group="cost_more",
+        shown=("180",),
+    )
+    refuse_stale: bool = declared(
+        False,
+        "flag",
+        "Refuse stale prices",
+        "Fail when only a stale price is left.",
+        told=always,
+        group="cost_more",
+    )
+    tax: str = declared(
+        "",
+        "choice",
+        "Tax basis",
+        "Only prices with tax, or without it.",
+        choices=("included", "excluded"),
+        words="tax",
+        told=always,
+        group="cost_more",
+        hint="any",
+    )
+    region: str = declared(
+        "CN",
+        "choice",
+        "Price region",
+        "Prices of this region.",
+        choices=REGIONS,
+        words="region",
+        name="price_region",
+        flag="price-region",
+        told=always,
+        group="cost_more",
+        shown=("CN",),
+    )
 
 
 HOST_SHARE = Constant(0.2, "host_share", "", "of a card's price, the share of the machine around it")
@@ -75,40 +232,134 @@ HOST_FIXED_CNY = Constant(500.0, "host_fixed_cny", "CNY", "of each card: power s
 
 @answer()
 class Economics:
-    """The economic frame."""
+    """The economic frame. Fractions are 0..1."""
 
-    months: Figure = 36.0
-    """The term, months."""
-    hours_per_month: Figure = 730.0
-    """Hours of a month in which the machine is on, h."""
-    electricity_cny_per_kwh: Figure = 0.8
-    """Electricity, yuan per kWh."""
-    pue: Figure = 1.4
-    """Power of the room over power of the machines."""
-    utilisation: Figure = 0.6
-    """Share of these hours in which the cards work, 0 to 1."""
-    residual: Figure = 0.2
-    """Share of the purchase that the cards are still worth at the end, 0 to 1."""
-    host_cny_per_gpu: Figure | None = None
-    """Share of the machine for each card, yuan; null: 500 yuan and 20 % of the card's price."""
+    months: Figure = declared(
+        36.0,
+        "number",
+        "Term",
+        "Months over which the purchase is counted.",
+        limits=Range(1, 240, integer=False),
+        unit="months",
+        told=always,
+        group="cost",
+        shown=("36",),
+    )
+    hours_per_month: Figure = declared(
+        730.0,
+        "number",
+        "Powered on",
+        "Hours of a month that the cards are on.",
+        title="Hours per month",
+        limits=Range(1, 744, integer=False),
+        unit="h/month",
+        told=always,
+        group="cost_more",
+        shown=("730",),
+    )
+    electricity_cny_per_kwh: Figure = declared(
+        0.8,
+        "number",
+        "Electricity",
+        "Price of a kilowatt-hour in yuan.",
+        limits=Range(0, 100, integer=False),
+        unit="¥/kWh",
+        name="electricity",
+        flag="electricity",
+        told=always,
+        group="cost_more",
+        shown=("0.8",),
+    )
+    pue: Figure = declared(
+        1.4,
+        "number",
+        "PUE",
+        "Power of the whole room over that of the machines.",
+        limits=Range(1, 5, integer=False),
+        told=always,
+        group="cost_more",
+        shown=("1.4",),
+    )
+    utilisation: Figure = declared(
+        0.6,
+        "fraction",
+        "Utilisation",
+        "Share of the hours that the cards work, 0 to 1.",
+        limits=Range(0.001, 1, integer=False),
+        unit="%",
+        told=always,
+        group="cost_more",
+        shown=("60",),
+    )
+    residual: Figure = declared(
+        0.2,
+        "fraction",
+        "Residual value",
+        "Share of the price that is left at the end, 0 to 1.",
+        limits=Range(0, 1, integer=False),
+        unit="%",
+        told=always,
+        group="cost_more",
+        shown=("20",),
+    )
+    host_cny_per_gpu: Figure | None = declared(
+        None,
+        "number",
+        "Host per card",
+        "Share of the machine for each card in yuan; left open, ¥500 and a fifth of the card's price.",
+        title="Host share per card",
+        limits=Range(0, 1e7, integer=False),
+        unit="¥",
+        name="host",
+        flag="host",
+        told=always,
+        group="cost_more",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """Amount of work, per month for inference, in all for training."""
 
-    amount: float
-    unit: str = "tokens"
+    amount: float = declared(
+        REQUIRED,
+        "number",
+        "Work",
+        "How much is to be done: per month in inference, in all in training.",
+        limits=Range(1e-6, 1e18, integer=False),
+        name="work",
+        flag="work",
+        group="cost",
+        hint="none",
+    )
+    unit: str = declared(
+        "tokens",
+        "choice",
+        "Unit of the work",
+        "Hours are of running, for speech models of audio.",
+        choices=("tokens", "samples", "images", "epochs", "hours"),
+        words="work_unit",
+        name="work_unit",
+        flag="work-unit",
+        group="cost",
+        shown=("tokens",),
+    )
+
+
+def _asked(label: str, help: str) -> Any:
+    return declared(None, "answer", label, help, group="cards_more", hint="not said")
 
 
 @dataclass(frozen=True, slots=True)
 class SeedQuestions:
     """The four questions of the first seed story; None = answered from the workload where it can be."""
 
-    parameters_over_10b: bool | None = None
-    run_over_24h: bool | None = None
-    tenants: bool | None = None
-    strict_sla: bool | None = None
+    parameters_over_10b: bool | None = _asked(
+        "Over 10 billion parameters", "Left open, the model answers it."
+    )
+    run_over_24h: bool | None = _asked("Runs over 24 h", "One run takes longer than a day.")
+    tenants: bool | None = _asked("Several tenants", "Several parties share the cards.")
+    strict_sla: bool | None = _asked("Strict SLA", "The service level is strict: a spare host is advised.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +367,177 @@ class ShortlistQuestion:
     """Everything a ranking depends on, prices apart."""
 
     workload: Workload
-    counts: tuple[int, ...] = (1, 2, 4, 8)
+    counts: tuple[int, ...] = declared(
+        (1, 2, 4, 8),
+        "counts",
+        "Cards together",
+        "Numbers of cards to try.",
+        title="Card counts",
+        limits=COUNT,
+        longest=MAX_COUNTS,
+        told=always,
+        group="cards",
+        shown=("1, 2, 4, 8",),
+    )
     filters: Filters = field(default_factory=Filters)
     budget: Budget | None = None
     economics: Economics = field(default_factory=Economics)
-    objective: str = "total_cost"
+    objective: str = declared(
+        "total_cost",
+        "choice",
+        "Objective",
+        "What the options are ranked by.",
+        choices=OBJECTIVES,
+        words="objective",
+        told=always,
+        group="cost",
+        shown=("total_cost",),
+    )
     price_rules: PriceRules = field(default_factory=PriceRules)
-    price_overrides: Mapping[str, float] = field(default_factory=dict)
+    price_overrides: Mapping[str, float] = declared(
+        dict,
+        "prices",
+        "My own prices, ¥ per card",
+        "Your own price per card in yuan, by id or alias of the card; it replaces the catalogue's.",
+        limits=CARD_PRICE,
+        example={"rtx3090": 6500},
+        name="prices",
+        flag="price",
+        group="cost_more",
+        hint="rtx4090 = 14000",
+    )
     work: Work | None = None
-    deadline_hours: float | None = None
-    limit: int = 10
+    deadline_hours: float | None = declared(
+        None,
+        "number",
+        "Deadline",
+        "Hours in which the work must be done.",
+        limits=Range(0.01, 1e6, integer=False),
+        unit="h",
+        group="cost_more",
+        hint="none",
+    )
+    limit: int = declared(
+        10,
+        "integer",
+        "Rows shown",
+        "Options to list.",
+        limits=Range(1, 200),
+        told=always,
+        name="rows",
+        group="table",
+        shown=("10",),
+    )
     questions: SeedQuestions = field(default_factory=SeedQuestions)
+
+
+MODEL_FIELDS = (
+    placed(
+        "workload.model.preset",
+        "model",
+        "Model, or its size",
+        "Preset of the catalogue: id, alias or Hugging Face id.",
+        example="llama-3.1-8b",
+        name="model",
+        flag="model",
+        group="model",
+        shown=("Qwen3-14B",),
+    ),
+    placed(
+        "workload.model.family",
+        "choice",
+        "Kind of model (for a bare size)",
+        "Family of a model that is described by its size and whatever else is known of it.",
+        choices=FAMILIES,
+        words="family",
+        name="family",
+        flag="family",
+        group="run_more",
+        shown=("decoder",),
+    ),
+    placed(
+        "workload.model.parameters",
+        "number",
+        "Parameters",
+        "Size of a model that is described by its family or its config.json.",
+        limits=PARAMETERS,
+        example=7e9,
+        name="",
+        flag="parameters",
+    ),
+    placed(
+        "workload.model.config",
+        "long",
+        "config.json, pasted",
+        "The Hugging Face config.json as it is, or a model as the API takes it; in place of the name above.",
+        name="config",
+        flag="config",
+        group="run_more",
+        hint='{"model_type": "llama", …}',
+    ),
+)
+AS_OF = placed(
+    "as_of",
+    "day",
+    "As of",
+    "The day that picks prices, rates and ages; today (UTC) when not given.",
+    example="2026-11-30",
+    name="as_of",
+    group="cards_more",
+)
+CARD_FIELDS = (
+    placed("gpu", "card", "Card", "Id or alias of the card.", required=True, example="rtx4090"),
+    placed("count", "integer", "Card count", "1, or what the parallel plan needs.", limits=COUNT, whole=True),
+)
+TITLE = placed("title", "text", "Title", "Title of the comparison.", example="Llama for the helpdesk")
+
+FIELDS: tuple[Field, ...] = (
+    *MODEL_FIELDS,
+    *fields_of(Workload, "workload"),
+    *fields_of(Parallelism, "workload.parallelism"),
+    *fields_of(Offload, "workload.offload"),
+    *fields_of(ShortlistQuestion, ""),
+    *fields_of(Work, "work"),
+    *fields_of(Budget, "budget"),
+    *fields_of(Economics, "economics"),
+    *fields_of(PriceRules, "price_rules"),
+    *fields_of(Filters, "filters"),
+    *fields_of(SeedQuestions, "questions"),
+    AS_OF,
+    *CARD_FIELDS,
+    TITLE,
+)
+"""Every field of every question, in the order of the form."""
+BY_PLACE: Mapping[str, Field] = {one.place: one for one in FIELDS}
+PARTS: Mapping[str, type] = {
+    "workload.parallelism": Parallelism,
+    "workload.offload": Offload,
+    "work": Work,
+    "budget": Budget,
+    "economics": Economics,
+    "price_rules": PriceRules,
+    "filters": Filters,
+    "questions": SeedQuestions,
+}
+"""The objects inside a body, by their place."""
+
+
+def why_ignored(place: str, work: Workload) -> str:
+    """Code of the reason why a field does nothing for a question, or an empty text when it counts.
+
+    Parameters
+    ----------
+    place: where it stands in the body: `workload.offload.experts`.
+    work: the question, resolved.
+    """
+    field = BY_PLACE.get(place)
+    for condition in field.counts if field else ():
+        if not condition.applies(work):
+            return condition.code
+    return ""
+
+
+def ignored(places: Collection[str], work: Workload) -> dict[str, str]:
+    """The fields among those stated that do nothing, each with the code of the reason."""
+    found = {place: why_ignored(place, work) for place in places}
+    return {place: code for place, code in found.items() if code}

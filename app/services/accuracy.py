@@ -40,8 +40,9 @@ from app.core.decide.fit import USABLE_SHARE, judge, max_batch_size
 from app.core.estimates import Interval, MemoryEstimate, Verdict
 from app.core.faults import InputFault
 from app.core.memory import estimate
-from app.core.workload import Workload, resolve
-from app.services.requests import parse_workload
+from app.core.resolve import resolve
+from app.core.workload import Workload
+from app.services.questions import parse_workload
 
 Payload = dict[str, Any]
 NAME = re.compile(r"(\S+):(?:\s|$)")

@@ -19,7 +19,8 @@ from app.core.memory import estimate
 from app.core.model.architecture import ModelArchitecture
 from app.core.plan import legal_plans
 from app.core.question import ShortlistQuestion
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Parallelism, Workload
 from app.services.prepared import prepared
 
 COUNTS = (1, 2, 4, 8)

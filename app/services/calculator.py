@@ -24,10 +24,11 @@ from app.core.decide.support import engine_runs
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.plan import check_plan
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Parallelism, Workload
 from app.services.option_evidence import measurements, with_evidence, with_usable_source
 from app.services.prepared import availability, prepared
-from app.services.requests import (
+from app.services.questions import (
     FitRequest,
     ShortlistRequest,
     parse_fit,

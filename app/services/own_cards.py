@@ -16,14 +16,15 @@ from app.core import verify
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
+from app.core.resolve import resolve
 from app.core.verify.check import UNITS, CardCheck, Finding, number, reported_name
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from app.services import payload
 from app.services.later import COMPUTING, READY
 from app.services.payload import Payload
 from app.services.predictions import predictions
 from app.services.prepared import prepared
-from app.services.requests import parse_workload
+from app.services.questions import parse_workload
 from app.texts.say import say_message
 
 _VENDOR_WORDS = ("nvidia ", "amd ", "intel(r) ", "intel ")

@@ -19,12 +19,12 @@ from app.core import verify
 from app.core.estimates import Message
 from app.core.faults import FieldError, InputFault
 from app.core.gpu import Gpu
+from app.core.resolve import resolve
 from app.core.verify.check import FORMAT, number, read_measurement
-from app.core.workload import resolve
 from app.services.catalogue import find_gpu
 from app.services.measurement_notes import notes_of
 from app.services.own_cards import OwnCheck, check_answer
-from app.services.requests import parse_fit
+from app.services.questions import parse_fit
 
 __all__ = [
     "FORMAT",

@@ -19,6 +19,12 @@ CARRIERS: Mapping[str, tuple[tuple[int, str], ...]] = {
     "Constant": ((3, "text"),),
     "constants": ((3, "text"),),
     "AppError": ((2, "title"), (3, "detail")),
+    # The declared fields of a question.
+    "declared": ((2, "label"), (3, "help"), (9, "title"), (9, "unit"), (9, "hint")),
+    "placed": ((2, "label"), (3, "help"), (9, "title"), (9, "unit"), (9, "hint")),
+    "_degree": ((0, "label"), (1, "help")),
+    "_offloaded": ((0, "label"), (1, "help")),
+    "_asked": ((0, "label"), (1, "help")),
 }
 Found = tuple[int, str, str | tuple[str, ...], list[str]]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from app.core import engines, formats
+from app.core.question import FIELDS
 from app.texts.marking import N_
 
 
@@ -194,53 +195,13 @@ FIGURE = {
     "launch_msrp_cny": N_("Launch price, yuan"),
 }
 ASSUMED_FIELD = {
-    "months": N_("Term"),
-    "hours_per_month": N_("Hours per month"),
-    "electricity_cny_per_kwh": N_("Electricity"),
-    "pue": N_("PUE"),
-    "utilisation": N_("Utilisation"),
-    "residual": N_("Residual value"),
-    "host_cny_per_gpu": N_("Host share per card"),
-    "engine": N_("Engine"),
-    "optimizer": N_("Optimizer"),
-    "recipe": N_("Recipe"),
-    "attention": N_("Attention"),
-    "sequence_length": N_("Sequence length"),
-    "output_length": N_("Output length"),
-    "image_size": N_("Image size"),
-    "kv_precision": N_("KV precision"),
-    "counts": N_("Card counts"),
-    "objective": N_("Objective"),
-    "conditions": N_("Conditions"),
-    "limit": N_("Rows shown"),
-    "load": N_("Load"),
-    "software": N_("Software age"),
-    "padding": N_("Padding"),
-    "as_of": N_("As of"),
-    "memory_fraction": N_("Share of the card the engine takes"),
-    "max_num_seqs": N_("Sequences the engine admits"),
-    "max_age_days": N_("Oldest price that counts"),
-    "region": N_("Price region"),
+    **{one.key: one.title or one.label for one in FIELDS},
+    "model": N_("Model"),
     "parallelism": N_("Parallel plan"),
     "plan": N_("Parallel plan"),
-    "count": N_("Card count"),
-    "refuse_stale": N_("Refuse stale prices"),
-    "task": N_("Task"),
-    "model": N_("Model"),
     "dimensions": N_("Dimensions"),
-    "lora_rank": N_("LoRA rank"),
-    "lora_targets": N_("LoRA targets"),
-    "gradient_checkpointing": N_("Checkpointing"),
-    "gradient_accumulation": N_("Accumulation"),
-    "logits": N_("Logits kept"),
-    "source_length": N_("Source length"),
-    "batch_size": N_("Batch size"),
-    "precision": N_("Precision"),
     "denoising_steps": N_("Denoising steps"),
     "tokens_per_window": N_("Tokens per audio window"),
-    "max_batched_tokens": N_("Tokens in a batch"),
-    "compile": N_("torch.compile"),
-    "tax": N_("Tax basis"),
 }
 LOAD = {"batch": N_("batch"), "single": N_("one at a time"), "saturated": N_("saturated")}
 SOFTWARE = {"new": N_("newest"), "usual": N_("usual"), "old": N_("old")}
@@ -355,6 +316,17 @@ QUESTION = {
     "strict_sla": N_("strict service level"),
 }
 
+OPTIMIZER_NAMES = {
+    "adamw": "AdamW",
+    "adamw-8bit": "AdamW 8 bit",
+    "adafactor": "Adafactor",
+    "sgd": "SGD",
+    "momentum": "SGD + momentum",
+    "rmsprop": "RMSprop",
+    "lion": "Lion",
+    "galore": "GaLore",
+}
+
 KINDS: dict[str, Mapping[str, str | Pair]] = {
     "verdict": VERDICT,
     "basis": BASIS,
@@ -398,17 +370,7 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "system": SYSTEM,
     "tier": TIER,
     "question": QUESTION,
-}
-
-OPTIMIZER_NAMES = {
-    "adamw": "AdamW",
-    "adamw-8bit": "AdamW 8 bit",
-    "adafactor": "Adafactor",
-    "sgd": "SGD",
-    "momentum": "SGD + momentum",
-    "rmsprop": "RMSprop",
-    "lion": "Lion",
-    "galore": "GaLore",
+    "optimizer": OPTIMIZER_NAMES,
 }
 
 Gettext = Callable[[str], str]
@@ -416,6 +378,8 @@ Gettext = Callable[[str], str]
 
 def label(kind: str, code: str, gettext: Gettext) -> str:
     """The word for a code as a heading or a cell has it; the code itself where no word is known."""
+    if kind in _NAMES:
+        return _NAMES[kind](code)
     word = KINDS[kind].get(code)
     return code if word is None else gettext(word.label if isinstance(word, Pair) else word)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
 
+from app.catalog.snapshot import Snapshot
+from app.core.faults import FieldError, InputFault
 from app.services.calculator import StalePrice, shortlist
-from app.services.contract import FieldError, InputFault, Snapshot
 from app.services.results import ShortlistAnswer
 from app.texts.say import say_fault
-from app.web.fields import FIELDS, field_of
-from app.web.form import FormState, build_request, canonical_query, read_form
+from app.web.form import BY_NAME, FormState, build_request, canonical_query, field_of, read_form
 from app.web.formatting import Formats
 from app.web.links import QuestionLinks
 from app.web.models import chinese_vendors, family_of
@@ -61,6 +62,15 @@ def open_page(request: Request) -> tuple[Page, Snapshot, Words]:
     return page, snapshot, Words(page._, Formats(page.language, page._), page.money, snapshot)
 
 
+def is_card(snapshot: Snapshot, name: str) -> bool:
+    """Whether the catalogue knows a card, or several, by a name."""
+    try:
+        snapshot.resolve_gpu(name)
+    except InputFault as fault:
+        return any(error.code == "ambiguous_name" for error in fault.errors)
+    return True
+
+
 def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     """Read the question of an address (or of a posted form) and answer it."""
     page, snapshot, words = open_page(request)
@@ -69,7 +79,9 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     unit = {"vision": "images", "diffusion": "images", "speech": "hours"}.get(family)
     if unit and "work_unit" not in state.given:
         state.values["work_unit"] = (unit,)
-    body, faults = build_request(state, family=family, chinese_vendors=chinese_vendors(snapshot))
+    body, faults = build_request(
+        state, family=family, chinese_vendors=chinese_vendors(snapshot), is_card=partial(is_card, snapshot)
+    )
     query = canonical_query(state, family=family)
     shown = TableView.read(request.query_params) if pairs is None else TableView()
     if shown.rows != FIRST_ROWS:
@@ -84,8 +96,6 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     asked.faults = faults
     for error in faults:
         name = field_of(error.pointer)
-        if name in ("framework_version",) and not state.one(name):
-            name = "framework"
         state.errors.setdefault(name, []).append(fault_text(error, name, page))
     return asked
 
@@ -100,8 +110,8 @@ def fault_text(error: FieldError, name: str, page: Page) -> str:
     if error.code in own:
         text: str = own[error.code]
         return text % dict(error.params) if error.params else text
-    spec = FIELDS.get(name)
-    if spec is not None and spec.kind == "percent" and error.code == "out_of_range":
+    field = BY_NAME.get(name)
+    if field is not None and field.kind == "fraction" and error.code == "out_of_range":
         low, high = float(error.params["low"]) * 100, float(error.params["high"]) * 100
         return _("Between %(low)s and %(high)s %%.") % {"low": f"{low:g}", "high": f"{high:g}"}
     return say_fault(error, page.language)
@@ -113,5 +123,5 @@ def compute(body: dict[str, Any], snapshot: Snapshot) -> ShortlistAnswer:
         return shortlist(body, snapshot, today())
     except StalePrice as stale:
         raise InputFault.at(
-            FIELDS["refuse_stale"].pointer, stale.message.code, **stale.message.params
+            BY_NAME["refuse_stale"].pointer, stale.message.code, **stale.message.params
         ) from stale

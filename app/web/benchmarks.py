@@ -9,9 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from app.catalog.snapshot import Snapshot
 from app.charts.measured import measured_chart
 from app.charts.theme import THEMES
-from app.services.contract import InputFault, Snapshot
+from app.core.faults import InputFault
 from app.services.measurements import (
     ORDERS,
     USES,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -11,19 +13,18 @@ from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
 from app.caching import Cache
+from app.catalog.snapshot import Snapshot
 from app.core import engines
 from app.core.answer import plain
 from app.core.decide.options import Rejected
-from app.services.contract import Snapshot
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name, proper_name
-from app.web import choices as form_choices
 from app.web import rejections, view
 from app.web.answers import Asked, ask, snapshot_of, today
 from app.web.drawings import drawings
-from app.web.form import MILLIONS
+from app.web.fields import controls, faulty_folds, field_label, summaries
+from app.web.form import MILLIONS, changed_query, number_of, text_of_number
 from app.web.formatting import close_up
-from app.web.links import changed_query
 from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
@@ -39,19 +40,6 @@ _pages: Cache[tuple[bytes, dict[str, str]]] = Cache(KEPT_PAGES)
 
 SORTED = Markup(' aria-sort="ascending"')
 SORTED_DOWN = Markup(' aria-sort="descending"')
-_RUN_FIELDS = frozenset(
-    "family config engine kv_precision attention used_gib memory_fraction weights_gib load latency_limit_ms "
-    "source_length optimizer recipe gradient_accumulation logits lora_rank "
-    "lora_targets padding compile software data tensor pipeline zero_stage".split()
-)
-_MONEY_FIELDS = frozenset(
-    "electricity pue utilisation residual host hours_per_month deadline_hours max_age_days tax price_region "
-    "refuse_stale prices".split()
-)
-_CARD_FIELDS = frozenset(
-    "needs framework framework_version os region max_power_w as_of gpus run_over_24h tenants "
-    "strict_sla".split()
-)
 
 
 @router.get("/")
@@ -73,12 +61,14 @@ def calculator(request: Request) -> Response:
 
 def _answer(request: Request) -> tuple[HTMLResponse, dict[str, str]]:
     asked = ask(request)
+    if is_fragment(request):
+        asked.page.asks(asked.view.put(asked.query))
     status = 422 if asked.state.errors else 200
     values = page_values(asked)
     if not is_fragment(request):
         return asked.page.render("calculator.html", "/", status, **values), {}
     if status == 422:
-        return asked.page.render("calculator/fields.html", "/", status, **values), {}
+        return asked.page.render("calculator/refused.html", "/", status, **values), {}
     headers = {"hx-push-url": "/" + (f"?{asked.query}" if asked.query else "")}
     return asked.page.render("calculator/fragment.html", "/", status, headers, **values), headers
 
@@ -98,37 +88,21 @@ def form_values(asked: Asked) -> dict[str, Any]:
     _, state = asked.page._, asked.state
     assumptions = asked.answer.assumptions if asked.answer else ()
     assumed = {a.field.rsplit("/", 1)[-1].rsplit(".", 1)[-1]: plain(a.value) for a in assumptions}
-    infers = state.one("task") == "inference"
-    images = asked.family in ("vision", "diffusion")
-    faulty = state.errors.keys()
+    shown = assumed | {"as_of": today().isoformat()}
     return {
         "f": state,
         "family": asked.family,
         "facts": facts(state, asked.snapshot, asked.words),
         "model_options": model_options(asked.snapshot, asked.page.language),
-        "assumed": assumed,
-        "batch_label": _("Concurrent")
-        if infers and not images
-        else _("Batch")
-        if infers
-        else _("Batch per GPU"),
-        "batch_unit": _("images") if images else _("seqs"),
-        "image_hint": " × ".join(str(v) for v in assumed.get("image_size", ())) or _("auto"),
-        "work_label": _("Monthly work") if infers else _("Work in all"),
-        "summaries": form_choices.summaries(state, assumed, _),
-        "opened": {
-            "run": bool(faulty & _RUN_FIELDS),
-            "money": bool(faulty & _MONEY_FIELDS),
-            "cards": bool(faulty & _CARD_FIELDS),
-        },
-        "field_label": lambda name: form_choices.field_label(name, _),
-        "today": today().isoformat(),
-        "language_given": "lang" in asked.page.request.query_params,
+        "controls": controls(state, asked.family, vendors(asked.snapshot), shown, _),
+        "summaries": summaries(state, assumed, _),
+        "opened": faulty_folds(state),
+        "field_label": lambda name: field_label(name, _),
+        "kept": [("lang", asked.page.language)] if "lang" in asked.page.request.query_params else [],
         "query": asked.query,
         "suffix": f"?{asked.query}" if asked.query else "",
         "scenarios": scenarios(_),
         "four_questions": four_questions(state, asked.family, parameters_of(state, asked.snapshot), _),
-        **form_choices.choices(state, vendors(asked.snapshot), _),
     }
 
 
@@ -185,11 +159,12 @@ def question_words(asked: Asked) -> dict[str, str]:
 
 def in_myriads(text: str) -> str:
     """Millions as Chinese counts them: 200 -> 2 \u4ebf, 3 -> 300 \u4e07."""
-    try:
-        count = float(text) * 1e6
-    except ValueError:
+    count = number_of(text, Decimal(10**6))
+    if count is None or not math.isfinite(count):
         return text
-    return f"{count / 1e8:g} \u4ebf" if count >= 1e8 else f"{count / 1e4:g} \u4e07"
+    if count >= 1e8:
+        return f"{text_of_number(count, Decimal('1e-8'))} \u4ebf"
+    return f"{text_of_number(count, Decimal('1e-4'))} \u4e07"
 
 
 def square(text: str) -> str:

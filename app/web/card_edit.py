@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from app.core.question import CONDITIONS
 from app.services.card_edits import (
     BASES,
     CHANNELS,
@@ -20,7 +21,6 @@ from app.services.card_edits import (
     correct_figure,
 )
 from app.services.catalogue import NotInCatalogue, gpu_detail
-from app.services.contract import CONDITIONS
 from app.services.importing import Author, ImportReport, fault_text
 from app.texts.words import REGION
 from app.web.access import address_of

@@ -9,8 +9,8 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from app.catalog.snapshot import Snapshot
 from app.charts.prices import Event, Frame
-from app.services.contract import Snapshot
 from app.texts.notes import say_note
 from app.web import columns
 from app.web.view import Words

@@ -10,12 +10,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
+from app.catalog.snapshot import Snapshot
 from app.core.gpu import PriceChoice
 from app.services.answers import load
 from app.services.catalogue import NotInCatalogue, gpu_body, gpu_detail, price_choices
 from app.services.catalogue_pages import Page as ListPage
 from app.services.catalogue_pages import page as list_page
-from app.services.contract import Snapshot
 from app.texts.notes import say_note
 from app.texts.words import FORM_FACTOR
 from app.web import columns

@@ -11,9 +11,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from app.catalog.snapshot import Snapshot
+from app.core.faults import InputFault
 from app.core.gpu import PriceChoice
+from app.core.question import CONDITIONS
 from app.services.answers import load
-from app.services.contract import CONDITIONS, InputFault, Snapshot
 from app.services.payload import gpu_label
 from app.services.side_by_side import MOST_CARDS, RATE_ROWS, ROW_BY_ID, Chosen, choose, side_by_side
 from app.texts.marking import N_

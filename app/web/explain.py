@@ -8,8 +8,8 @@ from typing import Any
 from app.core.decide.options import Option
 from app.core.estimates import MemoryPart
 from app.core.gpu import PriceChoice
+from app.core.question import HOST_FIXED_CNY, HOST_SHARE
 from app.services.answers import load
-from app.services.contract import HOST_FIXED_CNY, HOST_SHARE
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
 from app.web.columns import best_price, per_1000

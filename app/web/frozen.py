@@ -9,18 +9,20 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
+from app.catalog.snapshot import Snapshot
+from app.core.faults import InputFault
 from app.core.gpu import short_card_name
 from app.services import comparisons
 from app.services.calculator import StalePrice
-from app.services.contract import InputFault, Snapshot
 from app.services.results import ChangesAnswer, FrozenAnswer, OptionChange, PriceChange, ShortlistAnswer
 from app.texts.words import precision_name, proper_name
 from app.web import rejections
 from app.web.answers import ask, fault_text, open_page, today
 from app.web.calculator import page_values, shown_answer
-from app.web.fields import field_of
+from app.web.form import field_of, form_query
 from app.web.limits import count_comparison
-from app.web.links import QuestionLinks, form_query
+from app.web.links import QuestionLinks
+from app.web.models import chinese_vendors
 from app.web.render import Page
 from app.web.view import Words
 
@@ -149,7 +151,8 @@ def comparison(request: Request, token: str) -> Response:
 @router.get("/c/{token}/open")
 def open_today(request: Request, token: str) -> Response:
     """The calculator with the frozen question and today's data."""
-    query = form_query(dict(open_comparison(request, token).stored.question))
+    frozen = open_comparison(request, token)
+    query = form_query(frozen.stored.question, chinese_vendors(frozen.snapshot))
     return RedirectResponse("/" + (f"?{query}" if query else ""), 303)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from app.catalog.snapshot import Snapshot
 from app.services.changes import (
     Author,
     ChangeRefused,
@@ -17,7 +18,6 @@ from app.services.changes import (
     places,
     undo,
 )
-from app.services.contract import Snapshot
 from app.services.payload import gpu_label
 from app.texts.marking import N_
 from app.texts.say import say_code

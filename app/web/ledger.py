@@ -9,8 +9,10 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from app.catalog.snapshot import Snapshot
+from app.core.faults import InputFault
+from app.core.question import CONDITIONS
 from app.services.catalogue import price_choices
-from app.services.contract import CONDITIONS, InputFault, Snapshot
 from app.services.ledger import AGES, USES, Ledger, Wanted, body, ledger, matching, values_of
 from app.services.payload import gpu_label
 from app.texts.marking import N_

@@ -11,7 +11,8 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from app.services.contract import InputFault, Snapshot
+from app.catalog.snapshot import Snapshot
+from app.core.faults import InputFault
 from app.services.payload import gpu_label
 from app.web.answers import today
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from app.catalog.snapshot import Snapshot
 from app.services.catalogue import NotInCatalogue, find_model, model_body
-from app.services.contract import Snapshot
 from app.texts.figures import format_parameters
 from app.web.form import FormState, model_size
 from app.web.render import gettext_of

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.services.contract import Snapshot
+from app.catalog.snapshot import Snapshot
 from app.services.own_cards import check_body, own_checks
 from app.services.predictions import Prediction
 from app.texts.marking import N_

@@ -8,8 +8,8 @@ from math import expm1, log, log2
 from statistics import median
 from typing import Any
 
+from app.catalog.snapshot import Snapshot
 from app.charts.measured import Point
-from app.services.contract import Snapshot
 from app.services.later import COMPUTING, READY
 from app.services.measurements import Measurement
 from app.services.predictions import Prediction, predictions, why_unpredicted

@@ -10,7 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
-from app.services.contract import InputFault, Snapshot
+from app.catalog.snapshot import Snapshot
+from app.core.faults import InputFault
 from app.services.importing import (
     IMPORT_KINDS,
     Author,

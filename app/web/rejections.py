@@ -9,8 +9,8 @@ from functools import lru_cache
 from math import inf
 from typing import Any
 
+from app.catalog.snapshot import Snapshot
 from app.core.decide.options import Rejected
-from app.services.contract import Snapshot
 from app.web.view import Words
 
 FIRST_SHOWN = 7

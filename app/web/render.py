@@ -104,10 +104,19 @@ class Page:
         self.rate: dict[str, Any] | None = None
         self.catalog = ""
         self.catalog_date = ""
+        self.query: str | None = None
+
+    def asks(self, query: str) -> None:
+        """The question that this page answers, where the address of the request does not say it as typed."""
+        self.query = query
 
     def switch(self, name: str, value: str) -> str:
         """This page with another language, currency or theme."""
-        pairs = [(k, v) for k, v in parse_qsl(self.request.url.query) if k != name]
+        pairs = parse_qsl(self.request.url.query, keep_blank_values=True)
+        if self.query is not None:
+            frame = [pair for pair in pairs if pair[0] in ("lang", "theme", "currency")]
+            pairs = [*parse_qsl(self.query, keep_blank_values=True), *frame]
+        pairs = [pair for pair in pairs if pair[0] != name]
         path = self.request.url.path if self.request.method == "GET" else "/"
         return f"{path}?{urlencode([*pairs, (name, value)])}"
 

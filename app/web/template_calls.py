@@ -15,7 +15,7 @@ from app.web.formatting import raw
 
 MARKS = frozenset({"glyph", "basis", "basis_mark", "verdict"})
 """Macros that their arguments alone decide, all of them short codes."""
-FIELDS = frozenset({"number", "text", "area", "select", "segmented", "check"})
+FIELDS = frozenset({"number", "text", "area", "select", "segmented", "check", "control"})
 """Macros of the form: besides their arguments, the text and the faults of their field decide."""
 KEPT_MACROS = 4096
 LONGEST_KEPT = 64
@@ -76,6 +76,9 @@ def _key(macro: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable 
     if macro not in FIELDS or not args or type(args[0]) is not FormState:
         return None
     state, name, *rest = args
+    if macro == "control":
+        # One control, which is named by itself and drawn by what it holds.
+        name, rest = name.name, [name]
     texts = state.many(name)
     if any(len(text) > LONGEST_KEPT for text in texts):
         return None

@@ -9,12 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from app.catalog.snapshot import Snapshot
 from app.charts.memory_groups import memory_groups
 from app.core.decide.options import Option
 from app.core.estimates import Message
 from app.core.gpu import PriceChoice, short_card_name
 from app.core.workload import Parallelism
-from app.services.contract import Snapshot
 from app.services.remarks import governing
 from app.services.results import QuestionAsked, ShortlistAnswer
 from app.texts.figures import NBSP

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from app.catalog.snapshot import Snapshot
 from app.core.gpu import short_card_name
 from app.core.workload import Parallelism
-from app.services.contract import Snapshot
 from app.texts.figures import NBSP
 from app.texts.marking import N_
 

@@ -11,8 +11,8 @@ from fastapi.testclient import TestClient
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from app.api import examples
-from app.api.schemas import requests as schemas
-from app.services.model_requests import FAMILY_FIELDS
+from app.core.model.architecture import FAMILY_FIELDS
+from app.services.bodies import BODIES
 from tests.api.test_bad_input import SHORTLIST, TABLE
 
 COMMITTED = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
@@ -84,8 +84,9 @@ def test_bodies_carry_schemas_ranges_and_examples(described: dict[str, Any]) -> 
     assert "gguf-q4_k_m" in workload["properties"]["precision"]["enum"]
 
 
-def test_the_schema_knows_every_field_of_a_family() -> None:
-    assert set(schemas.FamilyModel.model_fields) == set(FAMILY_FIELDS)
+def test_the_schema_knows_every_field_of_a_family(described: dict[str, Any]) -> None:
+    found = described["components"]["schemas"]["FamilyModel"]["properties"]
+    assert set(found) == set(FAMILY_FIELDS)
 
 
 # Faults that a schema can see; what names mean and how fields combine only the reader knows.
@@ -100,11 +101,8 @@ OF_SHAPE = {
 }
 LLAMA = TABLE[10][1]["workload"] | {"batch_size": 1}
 ROWS = [
-    *((schemas.MemoryRequest, name, sent, code) for name, sent, _, code in TABLE),
-    *(
-        (schemas.ShortlistRequest, name, {"workload": LLAMA, **part}, code)
-        for name, part, _, code in SHORTLIST
-    ),
+    *((BODIES.memory, name, sent, code) for name, sent, _, code in TABLE),
+    *((BODIES.shortlist, name, {"workload": LLAMA, **part}, code) for name, part, _, code in SHORTLIST),
 ]
 MALFORMED = [row[:3] for row in ROWS if row[3] in OF_SHAPE]
 
@@ -123,11 +121,11 @@ def test_what_the_reader_refuses_for_its_shape_the_schema_refuses_too(
     [
         (model, example["value"])
         for model, group in (
-            (schemas.MemoryRequest, examples.MEMORY),
-            (schemas.FitRequest, examples.FIT),
-            (schemas.SpeedRequest, examples.SPEED),
-            (schemas.ShortlistRequest, examples.SHORTLIST),
-            (schemas.ComparisonRequest, examples.COMPARISON),
+            (BODIES.memory, examples.MEMORY),
+            (BODIES.fit, examples.FIT),
+            (BODIES.fit, examples.SPEED),
+            (BODIES.shortlist, examples.SHORTLIST),
+            (BODIES.comparison, examples.COMPARISON),
         )
         for example in group.values()
     ],

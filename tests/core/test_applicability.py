@@ -9,12 +9,14 @@ from typing import Any, cast
 import pytest
 
 from app.core import memory, speed
-from app.core.applicability import CONDITIONS, ignored, why_ignored
 from app.core.decide.fit import judge
 from app.core.faults import InputFault
+from app.core.fields import TASKS, TOKEN_FAMILIES
 from app.core.gpu_table import GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
-from app.core.workload import TASKS, TOKEN_FAMILIES, Offload, Parallelism, Task, Workload, resolve
+from app.core.question import BY_PLACE, ignored, why_ignored
+from app.core.resolve import resolve
+from app.core.workload import Offload, Parallelism, Task, Workload
 from app.texts.say import TEMPLATES
 from tests.core.cards import BY_ID
 
@@ -145,7 +147,7 @@ def test_what_is_called_ignored_changes_no_figure_and_the_rest_does(model: str) 
             for field in fields:
                 outcomes = [figures(stated(base, field, value)) for value in STATED[field]]
                 changes = any(found and found != usual for found in outcomes)
-                code = why_ignored(field, resolved)
+                code = why_ignored(f"workload.{field}", resolved)
                 where = f"{field} in {base.task} on {base.engine}"
                 if code:
                     assert not changes, f"{where} is called {code} and changes figures"
@@ -162,23 +164,24 @@ def test_every_field_of_the_question_is_swept_or_always_counts() -> None:
     fields = {name for name in Workload.__dataclass_fields__ if name not in always}
     fields |= {f"offload.{name}" for name in Offload.__dataclass_fields__}
     assert fields == set(STATED)
-    assert set(CONDITIONS) <= fields | {"parallelism.zero_stage"}
+    declared = {place.removeprefix("workload.") for place, one in BY_PLACE.items() if one.counts}
+    assert declared <= fields | {"parallelism.zero_stage"}
 
 
 def test_sharding_needs_training_and_replicas() -> None:
     work, _ = resolve(Workload(MODELS["decoder"], parallelism=Parallelism(zero_stage=2)))
-    assert ignored(["parallelism.zero_stage", "used_gib"], work) == {
-        "parallelism.zero_stage": "ignored_in_inference"
+    assert ignored(["workload.parallelism.zero_stage", "workload.used_gib"], work) == {
+        "workload.parallelism.zero_stage": "ignored_in_inference"
     }
     training = Workload(MODELS["decoder"], task="training", sequence_length=512)
     one, _ = resolve(replace(training, parallelism=Parallelism(zero_stage=2)))
     two, _ = resolve(replace(training, parallelism=Parallelism(data=2, zero_stage=2)))
-    assert why_ignored("parallelism.zero_stage", one) == "ignored_with_one_replica"
-    assert why_ignored("parallelism.zero_stage", two) == ""
+    assert why_ignored("workload.parallelism.zero_stage", one) == "ignored_with_one_replica"
+    assert why_ignored("workload.parallelism.zero_stage", two) == ""
 
 
 def test_every_reason_has_a_sentence() -> None:
-    codes = {code for conditions in CONDITIONS.values() for code, _ in conditions}
+    codes = {condition.code for one in BY_PLACE.values() for condition in one.counts}
     assert codes <= set(TEMPLATES)
     said = {code for code in TEMPLATES if code.startswith("ignored_")}
     assert codes == said

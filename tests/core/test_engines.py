@@ -17,7 +17,8 @@ from app.core.engines.vllm import ENGINE as VLLM
 from app.core.faults import InputFault
 from app.core.formats import COMPUTE_TYPES, Format, UnknownFormat, format_of
 from app.core.memory import estimate
-from app.core.workload import Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Workload
 from tests.core.model_examples import LLAMA_3_1_8B
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,8 @@ from app.core.faults import InputFault
 from app.core.gpu import Gpu
 from app.core.memory import estimate
 from app.core.model.architecture import architecture_from_fields
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.model_examples import BERT_LARGE, LLAMA_3_1_8B, RESNET_50
 
 RTX_4090 = Gpu(id="rtx4090", name="RTX 4090", vendor="NVIDIA", memory_gib=24.0, usable_gib=23.6)

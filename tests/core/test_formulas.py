@@ -15,9 +15,10 @@ from app.core.gpu import Benchmark
 from app.core.gpu_table import GpuTable
 from app.core.memory import estimate
 from app.core.memory.estimator import formulas
+from app.core.resolve import resolve
 from app.core.speed import SpeedGrid, speed_grid
 from app.core.symbols import SYMBOLS
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import GPUS
 from tests.core.model_examples import LLAMA_3_1_8B
 from tests.core.questions import questions

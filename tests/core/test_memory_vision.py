@@ -11,7 +11,8 @@ from app.core.memory import estimate
 from app.core.memory.vision_families import elements_per_image
 from app.core.memory.vision_names import BYTES_PER_ELEMENT, block_family
 from app.core.model.architecture import architecture_from_fields
-from app.core.workload import Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Workload
 from tests.core.model_examples import RESNET_50
 
 LADDER = (512, 384, 256, 192, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1)

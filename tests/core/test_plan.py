@@ -8,7 +8,8 @@ import pytest
 
 from app.core.faults import InputFault
 from app.core.plan import counts_to_try, legal_plans
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import BERT_LARGE, LLAMA_8B, RESNET_50
 
 

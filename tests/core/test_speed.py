@@ -9,11 +9,12 @@ import pytest
 
 from app.core.formats import format_of
 from app.core.gpu_table import GpuTable, card_class, compute_rate, link_over_pcie
+from app.core.resolve import resolve
 from app.core.speed import estimate, speed_grid
 from app.core.speed.feeding import copy_gb_s
 from app.core.speed.inference import read_bytes
 from app.core.speed.scaling import all_reduce_s, bubble
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import BERT_LARGE, BY_ID, GPUS, LLAMA_8B, LLAMA_70B, RESNET_50
 
 ONE = Parallelism()

@@ -9,10 +9,11 @@ import pytest
 
 from app.core.engines.vllm import ENGINE as VLLM
 from app.core.gpu_table import GpuTable
+from app.core.resolve import resolve
 from app.core.speed import constants as c
 from app.core.speed.inference import all_to_all_s, engine_step_s, weight_parts
 from app.core.speed.terms import multiprocessor_share, power_share
-from app.core.workload import Workload, resolve
+from app.core.workload import Workload
 from tests.core.cards import BY_ID, LLAMA_8B
 
 H100 = BY_ID["h100-sxm5-80gb"]

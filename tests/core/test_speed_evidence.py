@@ -10,8 +10,9 @@ import pytest
 
 from app.core.gpu import Benchmark
 from app.core.gpu_table import GpuTable
+from app.core.resolve import resolve
 from app.core.speed import BenchmarkIndex, estimate, speed_grid
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import BY_ID, GPUS, LLAMA_8B, RESNET_50
 
 ONE = Parallelism()

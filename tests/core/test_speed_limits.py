@@ -12,8 +12,9 @@ from app.core.decide.shortlist import rank
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import Floats, GpuTable
 from app.core.question import ShortlistQuestion
+from app.core.resolve import resolve
 from app.core.speed import BenchmarkIndex, SpeedGrid, estimate, speed_grid
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import ALL_PRICES, BERT_LARGE, BY_ID, GPUS, LLAMA_8B, RESNET_50
 
 TABLE = GpuTable.from_gpus(GPUS)

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from app.core.gpu import Benchmark
+from app.core.resolve import resolve
 from app.core.speed import BenchmarkIndex, speed_grid
 from app.core.speed.own import OWN_WIDTH, own_rows, place_of
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import GPUS, LLAMA_8B
 from tests.core.test_speed_evidence import ONE, RESNET, ROW, TABLE, ask, measured, width
 

@@ -9,11 +9,12 @@ import pytest
 from app.core.calibration import installed
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
+from app.core.resolve import resolve
 from app.core.speed.fitting import Fitter
 from app.core.speed.hidden import is_fitted
 from app.core.speed.measurements import observe, question_of
 from app.core.speed.scenarios import MEAN_OVER_P99, MLPERF, replica_plan, stated_plan, stated_precision
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 from tests.core.cards import BY_ID, GPUS, LLAMA_8B, LLAMA_70B
 
 LLAMA_2_70B = replace(LLAMA_70B, id="llama-2-70b", name="Llama 2 70B")

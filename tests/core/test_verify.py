@@ -12,11 +12,12 @@ from dataclasses import replace
 import pytest
 
 from app.core.faults import InputFault
+from app.core.resolve import resolve
 from app.core.verify import check_card, script, script_name
 from app.core.verify.check import read_measurement
 from app.core.verify.script import question_of_work
 from app.core.verify.thresholds import TOLERANCE, copy_share, matrix_share
-from app.core.workload import Workload, resolve
+from app.core.workload import Workload
 from tests.core.cards import BERT_LARGE, BY_ID, LLAMA_8B, RESNET_50
 
 RTX4090 = replace(BY_ID["rtx4090"], memory_type="GDDR6X")

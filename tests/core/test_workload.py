@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from app.core.faults import InputFault
-from app.core.workload import Offload, Parallelism, Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Offload, Parallelism, Workload
 from tests.core.model_examples import BERT_LARGE, GPT_OSS_120B, LLAMA_3_1_8B, RESNET_50
 
 

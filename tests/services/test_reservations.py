@@ -13,10 +13,11 @@ import pytest
 from app.catalog.snapshot import Snapshot
 from app.core.decide.reasons import precision_on
 from app.core.faults import InputFault
-from app.core.workload import Workload, resolve
+from app.core.resolve import resolve
+from app.core.workload import Workload
 from app.services import calculator, maintenance
 from app.services.answers import as_json
-from app.services.requests import parse_workload
+from app.services.questions import parse_workload
 from app.services.store import CatalogStore
 
 DAY = date(2026, 11, 30)

@@ -127,7 +127,7 @@ def test_htmx_gets_the_parts_that_change_and_the_shortest_address(site: TestClie
     query = "model=Qwen3-14B&batch_size=16&sequence_length=8192&months=36&engine=auto"
     part = site.get(f"/?{query}", headers={"hx-request": "true"})
     assert part.headers["hx-push-url"] == "/?batch_size=16"
-    assert "<html" not in part.text and part.text.count("<hx-partial") == 4
+    assert "<html" not in part.text and part.text.count("<hx-partial") == 7
     whole = site.get(f"/?{query}", headers={"hx-request": "true", "hx-history-restore-request": "true"})
     assert "<html" in whole.text
 

@@ -16,7 +16,7 @@ from app.catalog.imports.values import DOLLAR, CellFault, Money, shown
 from app.catalog.seed import natural_id
 from app.core.estimates import Message
 from app.core.formats import USUAL, format_of, is_format
-from app.core.workload import default_engine
+from app.core.resolve import default_engine
 
 OWN_SOURCE = "Own measurements"
 """Source of own rows that name none."""

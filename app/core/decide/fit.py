@@ -11,9 +11,11 @@ import numpy.typing as npt
 from app.core.decide.options import Fit
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.faults import InputFault
+from app.core.fields import TOKEN_FAMILIES
 from app.core.gpu import Gpu
 from app.core.memory import estimate
-from app.core.workload import RANGES, TOKEN_FAMILIES, Parallelism, Workload, resolve
+from app.core.resolve import RANGES, resolve
+from app.core.workload import Parallelism, Workload
 
 Values = npt.NDArray[np.float64]
 USABLE_SHARE = 0.96

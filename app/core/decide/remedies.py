@@ -13,12 +13,14 @@ from app.core.decide.grid import Grid
 from app.core.decide.options import Fit, Remedy
 from app.core.estimates import Message
 from app.core.faults import InputFault
+from app.core.fields import TOKEN_FAMILIES
 from app.core.formats import QLORA, USUAL, advised_for, format_of, kv_names
 from app.core.gpu import Gpu
 from app.core.gpu_table import Floats
 from app.core.memory import estimate
+from app.core.resolve import resolve
 from app.core.speed import estimate as speed_estimate
-from app.core.workload import TOKEN_FAMILIES, Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 
 CHECKPOINTING_SPEED = 0.75
 """A second forward pass: 6 P D becomes 8 P D."""

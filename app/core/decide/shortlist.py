@@ -57,8 +57,9 @@ from app.core.memory import estimate as estimate_memory
 from app.core.memory.estimator import reserved_on
 from app.core.plan import counts_to_try
 from app.core.question import ShortlistQuestion
+from app.core.resolve import resolve
 from app.core.speed import speed_assumptions
-from app.core.workload import Parallelism, resolve
+from app.core.workload import Parallelism
 
 KEPT_REJECTIONS = 4096
 KEPT_PRICE_GRIDS = 32

@@ -11,9 +11,10 @@ from app.core.formulas import Worked
 from app.core.gpu import Gpu
 from app.core.memory import encoders, generation, inference, training, vision
 from app.core.memory.terms import Reserve, Term, assemble, parts_of, sums
+from app.core.resolve import resolve
 from app.core.tracing import Probe, worked
 from app.core.units import Number
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 
 ASSUMED_DIMENSIONS_WIDTH = 0.12
 """Relative half-width added where only the size of the model is known."""

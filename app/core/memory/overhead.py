@@ -9,9 +9,10 @@ from app.core.kept import derived
 from app.core.memory.numeric import greater, round_up
 from app.core.memory.terms import ALLOCATED, PROCESS, RESERVED, Term
 from app.core.model.architecture import ModelArchitecture
+from app.core.resolve import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES
 from app.core.tracing import Constant, constants, named, operand
 from app.core.units import GIB, MIB, Number
-from app.core.workload import MAX_BATCHED_TOKENS, SAMPLED_SEQUENCES, Parallelism, Workload
+from app.core.workload import Parallelism, Workload
 
 COLLECTIVE_GIB = Constant(0.38, "collective_gib", "GiB", "buffers of the collective library")
 WIDE_COLLECTIVE_GIB = Constant(0.1, "wide_collective_gib", "GiB", "more of them from eight cards on")

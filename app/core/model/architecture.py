@@ -173,6 +173,40 @@ _INTEGERS = tuple(
     f.name for f in fields(ModelArchitecture) if f.name not in _TEXTS + _FLAGS + _REALS + _OTHERS
 )
 _ZERO_ALLOWED = frozenset(_INTEGERS) - {"hidden_size", "patch_size", "latent_downscale", "expert_every"}
+FAMILY_FIELDS: Mapping[str, str] = {
+    "family": "choice",
+    **dict.fromkeys(("name", "backbone", "head", "normalization"), "text"),
+    **dict.fromkeys(("tied_embeddings", "gated_mlp"), "flag"),
+    **dict.fromkeys(("parameters", "active_parameters", "activations_per_sample", "forward_macs"), "real"),
+    "kv_heads": "integers",
+    "components": "parts",
+    **dict.fromkeys(
+        (
+            "layers",
+            "encoder_layers",
+            "hidden_size",
+            "intermediate_size",
+            "attention_heads",
+            "head_dim",
+            "vocab_size",
+            "sliding_window",
+            "full_attention_layers",
+            "linear_attention_layers",
+            "experts",
+            "experts_per_token",
+            "shared_experts",
+            "expert_intermediate_size",
+            "dense_layers",
+            "kv_lora_rank",
+            "q_lora_rank",
+            "qk_nope_head_dim",
+            "qk_rope_head_dim",
+            "v_head_dim",
+        ),
+        "integer",
+    ),
+}
+"""What a model described by hand may state, and its kind; the other fields are for presets."""
 COUNTED_FAMILIES = ("decoder", "encoder", "encoder-decoder", "speech")
 
 

@@ -13,6 +13,7 @@ from app.core.formats import format_of
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index, compute_rate
 from app.core.plan import check_plan
+from app.core.resolve import resolve
 from app.core.speed.evidence import BenchmarkIndex, Corrections, corrections
 from app.core.speed.generation import schedule, speed_assumptions
 from app.core.speed.measurements import STEPS_PER_S
@@ -20,7 +21,7 @@ from app.core.speed.own import NO_OWN, PARTS, RUN, OwnCorrection, OwnRow, own_co
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Shape, Terms, cell_of
 from app.core.speed.worked import Question, SpeedFormulas, formulas
-from app.core.workload import Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 
 BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
 """From the surest to the least sure."""

@@ -10,13 +10,14 @@ from app.core.memory.kv import sequence_bytes
 from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import expert_layers
+from app.core.resolve import MEMORY_FRACTION
 from app.core.speed import constants as c
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
 from app.core.speed.terms import Plans, Shape, Terms, multiprocessor_share, power_share, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
 from app.core.tracing import counted, floats, named, operand
 from app.core.units import GB, GIB, TERA, Number
-from app.core.workload import MEMORY_FRACTION, Workload
+from app.core.workload import Workload
 
 MICRO_BATCH_TOKENS = 512.0
 """Tokens that one pipeline stage takes at a time while it reads a prompt."""

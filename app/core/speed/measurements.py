@@ -13,10 +13,12 @@ from app.core import engines
 from app.core.engines import label_of
 from app.core.engines.published import BY_LABEL
 from app.core.faults import InputFault
+from app.core.fields import TOKEN_FAMILIES
 from app.core.formats import format_of, is_format
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
+from app.core.resolve import resolve
 from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
 from app.core.speed.scenarios import (
@@ -30,7 +32,7 @@ from app.core.speed.scenarios import (
 )
 from app.core.speed.terms import Plans, Shape
 from app.core.units import Number
-from app.core.workload import TOKEN_FAMILIES, Parallelism, Workload, resolve
+from app.core.workload import Parallelism, Workload
 
 UNIT_OF_FAMILY = {
     "vision": "images_per_s",

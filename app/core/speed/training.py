@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from app.core.fields import TOKEN_FAMILIES
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import ComputeRate, Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture
@@ -14,7 +15,7 @@ from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, str
 from app.core.speed.terms import Plans, Shape, Terms, power_share, vector_clock
 from app.core.tracing import floats, named, operand
 from app.core.units import GB, TERA, Number
-from app.core.workload import TOKEN_FAMILIES, Workload
+from app.core.workload import Workload
 
 _SCALE = Reference(
     "Eleuther AI, Transformer Math 101: C = 6 P D", "https://blog.eleuther.ai/transformer-math/"

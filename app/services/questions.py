@@ -1,0 +1,597 @@
+"""From a JSON object to the core's questions: the one reader for the API, the pages and the command line.
+
+Pydantic reads the body by the models of `services.bodies`; every fault of it, and of what names and
+combinations mean, is collected with its JSON pointer. A later step never sees a half-read question.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import date
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.catalog.snapshot import Snapshot
+from app.core.engines import framework_names
+from app.core.estimates import Assumption
+from app.core.faults import FieldError, InputFault, escape, shown
+from app.core.fields import LISTS, Field, Range
+from app.core.gpu import Gpu
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
+from app.core.model.config_reader import read_config
+from app.core.question import (
+    BY_PLACE,
+    COUNT,
+    FIELDS,
+    Budget,
+    Economics,
+    Filters,
+    PriceRules,
+    SeedQuestions,
+    ShortlistQuestion,
+    Work,
+    ignored,
+)
+from app.core.resolve import resolve
+from app.core.workload import Offload, Parallelism, Workload
+from app.services.bodies import BODIES, MAX_TEXT, Route, is_plain, model_kinds, open_bodies, stated
+from app.services.money import to_cny
+
+T = TypeVar("T")
+Loc = tuple[str | int, ...]
+_FRAMEWORK = re.compile(r"([a-z0-9.\-]+?)(?:==(\d{1,4}(?:\.\d{1,4}){0,3}))?")
+_NUMBER_FAULTS = frozenset(
+    {"not_a_number", "greater_than_equal", "less_than_equal", "int_from_float", "finite_number", "float_type"}
+    | {"int_type", "int_parsing", "int_parsing_size", "float_parsing"}
+)
+_CODES: Mapping[str, str] = {
+    "missing": "required",
+    "model_type": "not_an_object",
+    "model_attributes_type": "not_an_object",
+    "dict_type": "not_an_object",
+    "list_type": "not_a_list",
+    "bool_type": "not_a_boolean",
+    "string_type": "not_a_text",
+    "string_unicode": "not_plain_text",
+    "string_pattern_mismatch": "not_a_version",
+    "string_too_long": "too_long",
+    "too_short": "empty_list",
+    "too_long": "too_many",
+    "literal_error": "unknown_value",
+    "extra_forbidden": "unknown_field",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRequest:
+    """What /memory asks: a workload, and the day it is asked for."""
+
+    workload: Workload
+    as_of: date
+    defaults: tuple[Assumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FitRequest:
+    """What /fit and /speed ask: a workload on a number of one card."""
+
+    workload: Workload
+    gpu: Gpu
+    count: int
+    as_of: date
+    defaults: tuple[Assumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShortlistRequest:
+    """What /shortlist and /comparisons ask."""
+
+    question: ShortlistQuestion
+    as_of: date
+    title: str = ""
+    budget_given: Budget | None = None
+    """The budget in the currency it was stated in; the question holds yuan."""
+    echo: Mapping[str, Any] = field(default_factory=dict)
+    """The body as it was sent, without its title: enough to ask again."""
+    defaults: tuple[Assumption, ...] = ()
+
+
+def parse_memory(data: object, snapshot: Snapshot, today: date) -> MemoryRequest:
+    """Read the body of /memory; raises InputFault with every fault."""
+    body = _Body(data, "memory", snapshot)
+    workload = body.workload()
+    body.raise_faults()
+    work = _certain(workload)
+    return MemoryRequest(work, body.top("as_of", today), body.defaults(work))
+
+
+def parse_workload(data: object, snapshot: Snapshot) -> Workload:
+    """Read {"workload": {…}} alone; raises InputFault with every fault."""
+    return parse_memory(data, snapshot, date.min).workload
+
+
+def parse_fit(data: object, snapshot: Snapshot, today: date) -> FitRequest:
+    """Read the body of /fit and /speed; raises InputFault with every fault."""
+    body = _Body(data, "fit", snapshot)
+    workload = body.workload()
+    name = body.top("gpu", None)
+    gpu = body.card(name, ("gpu",)) if name is not None else None
+    count: int | None = body.top("count", None)
+    if workload is not None and workload.parallelism is not None:
+        if _states_no_degree(body.clean):
+            workload = _spread(workload, count or 1)
+        cards = _certain(workload.parallelism).cards
+        if count is None:
+            count = cards
+        elif cards != count:
+            body.fault(("count",), "plan_does_not_match_count", count=count, cards=cards)
+    body.raise_faults()
+    work = _certain(workload)
+    used = body.defaults(work)
+    if count is None:
+        used = (*used, Assumption("count", 1, "default_count"))
+    return FitRequest(work, _certain(gpu), count or 1, body.top("as_of", today), used)
+
+
+def parse_shortlist(data: object, snapshot: Snapshot, today: date, titled: bool = False) -> ShortlistRequest:
+    """Read the body of /shortlist, or of /comparisons when `titled`; raises InputFault with every fault."""
+    body = _Body(data, "comparison" if titled else "shortlist", snapshot)
+    as_of = body.top("as_of", today)
+    open_counts = () if "counts" in body.clean else BY_PLACE["counts"].default
+    counts = tuple(sorted(set(body.top("counts", open_counts))))
+    workload = body.planned(body.workload(), counts)
+    if workload is not None and workload.parallelism is not None and "counts" not in body.clean:
+        counts = (workload.parallelism.cards,)
+    filters, overrides = body.filters(), body.overrides()
+    given, budget = body.budget(as_of)
+    body.raise_faults()
+    question = ShortlistQuestion(
+        workload=_certain(workload),
+        counts=counts,
+        filters=filters,
+        budget=budget,
+        economics=body.part("economics", Economics) or Economics(),
+        price_rules=body.part("price_rules", PriceRules) or PriceRules(),
+        price_overrides=overrides,
+        work=body.part("work", Work),
+        questions=body.part("questions", SeedQuestions) or SeedQuestions(),
+        **{name: body.top(name, BY_PLACE[name].default) for name in _TOPS},
+    )
+    echo = {k: v for k, v in body.data.items() if k != "title"}
+    used = (*body.defaults(question.workload), *_frame_defaults(body.clean, question))
+    return ShortlistRequest(question, as_of, body.top("title", ""), given, echo, used)
+
+
+_APART = frozenset({"counts", "price_overrides"})
+_TOPS = tuple(
+    one.name for one in fields(ShortlistQuestion) if one.name in BY_PLACE and one.name not in _APART
+)
+
+
+def _certain(value: T | None) -> T:
+    # Faults have been raised by now; this says it to the type checker.
+    if value is None:
+        raise InputFault.at("", "not_an_object")
+    return value
+
+
+def _states_no_degree(clean: Mapping[str, Any]) -> bool:
+    """Whether a plan says how to share (experts, ZeRO) without saying over how many cards."""
+    plan = clean["workload"]["parallelism"]
+    return not any(plan.get(name) for name in ("data", "tensor", "pipeline"))
+
+
+def _spread(workload: Workload, cards: int) -> Workload:
+    return replace(workload, parallelism=replace(_certain(workload.parallelism), data=cards))
+
+
+class _Body:
+    """One body while it is read: what it states, validated, and the faults found so far."""
+
+    def __init__(self, data: object, route: Route, snapshot: Snapshot) -> None:
+        if not isinstance(data, Mapping):
+            raise InputFault.at("", "not_an_object")
+        self.data: Mapping[str, Any] = data
+        self.clean = _without_nulls(data)
+        self.snapshot = snapshot
+        self.errors: list[FieldError] = []
+        try:
+            self.model: Any = BODIES.of(route).model_validate(self.clean)
+        except ValidationError as error:
+            self._note(error)
+            # What is right is read all the same, for the faults of its meaning.
+            self.model = _rest(self.clean, error, open_bodies().of(route))
+
+    def fault(self, at: Loc, code: str, **params: Any) -> None:
+        """Note one fault."""
+        self.errors.append(FieldError("".join(f"/{escape(key)}" for key in at), code, params))
+
+    def raise_faults(self) -> None:
+        """Raise what was noted, in the order of the fields."""
+        if self.errors:
+            raise InputFault(sorted(self.errors, key=_position))
+
+    def top(self, name: str, default: Any) -> Any:
+        """A field of the body itself."""
+        value = getattr(self.model, name, None)
+        return default if value is None or name not in self.clean else value
+
+    def _note(self, error: ValidationError) -> None:
+        found = error.errors(include_url=False)
+        family = [e for e in found if e["loc"][:3] == ("workload", "model", "family") and len(e["loc"]) > 3]
+        if family and all(e["type"] != "extra_forbidden" for e in family):
+            # The core has its own words for dimensions, which a family's faults are put in.
+            before = len(self.errors)
+            self._attempt(lambda: architecture_from_fields(self.clean["workload"]["model"]))
+            if len(self.errors) > before:
+                found = [e for e in found if e not in family]
+        else:
+            found = [e for e in found if e not in family or e["type"] == "extra_forbidden"]
+        noted = {(e.pointer, e.code) for e in self.errors}
+        for item in found:
+            fault = self._fault_of(item)
+            if (fault.pointer, fault.code) not in noted:
+                self.errors.append(fault)
+                noted.add((fault.pointer, fault.code))
+
+    def _fault_of(self, found: Any) -> FieldError:
+        """A finding of Pydantic in the codes of the contract."""
+        kind, loc, value = found["type"], _plain_loc(found["loc"]), found.get("input")
+        declared = _field_at(loc)
+        if kind == "union_tag_not_found":
+            return self._model_fault(value)
+        if declared is not None and declared.kind in ("size", "level") and kind != "extra_forbidden":
+            loc = tuple(declared.place.split("."))
+            value = _value_at(self.clean, loc)
+            code, params = (
+                _size_fault(value, _certain(declared.limits)) if declared.kind == "size" else ("", {})
+            )
+            if declared.kind == "level":
+                allowed = [str(w).lower() if isinstance(w, bool) else w for w in declared.choices]
+                code, params = "unknown_value", {"value": shown(value), "allowed": allowed}
+        elif kind in _NUMBER_FAULTS:
+            limits = declared.limits if declared and declared.limits else None
+            code, params = number_fault(value, limits)
+        elif (
+            declared is not None and declared.kind in ("vendors", "frameworks") and kind.startswith("string")
+        ):
+            code, params = "unknown_value", {"value": shown(value), "allowed": self._allowed(declared)}
+        else:
+            code, params = _CODES.get(kind, kind), dict(found.get("ctx") or {})
+            if kind in _CODES:
+                params = _params_of(code, value, params, declared)
+            if code == "not_a_version" and not is_plain(value):
+                code, params = "not_plain_text", {}
+        return FieldError("".join(f"/{escape(key)}" for key in loc), code, params)
+
+    def _allowed(self, declared: Field) -> list[str]:
+        return list(declared.choices) if declared.choices else sorted({g.vendor for g in self.snapshot.gpus})
+
+    def _model_fault(self, value: Any) -> FieldError:
+        kinds = model_kinds(value)
+        if not isinstance(value, Mapping):
+            return FieldError("/workload/model", "not_an_object", {})
+        pointer = f"/workload/model/{kinds[1] if kinds else 'preset'}"
+        return FieldError(pointer, "model_kinds" if kinds else "model_missing", {})
+
+    def _attempt(self, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except InputFault as fault:
+            self.errors.extend(fault.errors)
+            return None
+
+    def part(self, place: str, kind: type[T]) -> T | None:
+        """An object of the body as the core's dataclass; None where it was not given."""
+        at: Any = self.model
+        for name in place.split("."):
+            at = getattr(at, name, None)
+        return None if at is None else kind(**_values(at, place))
+
+    def workload(self) -> Workload | None:
+        """The workload; None when anything of it is at fault."""
+        work: Any = self.model.workload
+        if work is None:
+            return None
+        model = self._architecture(work.model)
+        values = _values(work, "workload")
+        offload = self.part("workload.offload", Offload) or Offload()
+        plan = self.part("workload.parallelism", Parallelism)
+        if plan is not None and plan.cards > COUNT.high:
+            at = ("workload", "parallelism", "data")
+            self.fault(at, "too_many_cards", cards=plan.cards, limit=int(COUNT.high))
+        given = self.clean["workload"]
+        for one in FIELDS:
+            # A batch of one would be a guess that decides the answer, and so would the number format.
+            if values.get("task", "inference") in one.required_for and one.key not in given:
+                self.fault(("workload", one.key), f"{one.key}_required")
+        if model is None or any(e.pointer.startswith("/workload") for e in self.errors):
+            return None
+        workload = Workload(
+            model,
+            batch_stated="batch_size" in given,
+            offload=offload,
+            parallelism=plan,
+            **_open(given, values),
+        )
+        self._attempt(lambda: resolve(workload))
+        return workload
+
+    def _architecture(self, model: Any) -> ModelArchitecture | None:
+        if model is None or any(e.pointer.startswith("/workload/model") for e in self.errors):
+            return None
+        said = self.clean["workload"]["model"]
+        if "preset" in said:
+            at = "/workload/model/preset"
+            return self._attempt(
+                lambda: self.snapshot.models[self.snapshot.resolve_model(model.preset, at)].architecture
+            )
+        if "config" in said:
+            # As it was sent: its nulls mean something.
+            config = self.data["workload"]["model"]["config"]
+            size = None if model.parameters is None else float(model.parameters)
+            return self._attempt(
+                lambda: read_config(config, model.name or "", size, "/workload/model/config")
+            )
+        return self._attempt(lambda: architecture_from_fields(said))
+
+    def planned(self, workload: Workload | None, counts: tuple[int, ...]) -> Workload | None:
+        """The workload with its plan set against the counts that were asked for."""
+        if workload is None or workload.parallelism is None:
+            return workload
+        if _states_no_degree(self.clean):
+            if len(counts) != 1:
+                self.fault(("counts",), "plan_needs_one_count")
+                return workload
+            return _spread(workload, counts[0])
+        cards = workload.parallelism.cards
+        if "counts" in self.clean and counts and cards not in counts:
+            self.fault(("counts",), "plan_does_not_match_count", count=list(counts), cards=cards)
+        return workload
+
+    def card(self, name: str, at: Loc) -> Gpu | None:
+        """The card of a name; an unknown or ambiguous one is a fault of the field."""
+        try:
+            return self.snapshot.gpu(self.snapshot.resolve_gpu(name))
+        except InputFault as fault:
+            for error in fault.errors:
+                self.fault(at, error.code, **error.params)
+            return None
+
+    def filters(self) -> Filters:
+        """`filters`, its names looked up."""
+        part = self.model.filters
+        if part is None:
+            return Filters()
+        values = _values(part, "filters")
+        known = {gpu.vendor.casefold(): gpu.vendor for gpu in self.snapshot.gpus}
+        vendors = []
+        for index, value in enumerate(values.get("vendors", ())):
+            vendor = known.get(value.strip().casefold())
+            if vendor is None:
+                params = {"value": shown(value), "allowed": sorted(set(known.values()))}
+                self.fault(("filters", "vendors", index), "unknown_value", **params)
+            else:
+                vendors.append(vendor)
+        for index, value in enumerate(values.get("frameworks", ())):
+            match = _FRAMEWORK.fullmatch(value) if len(value) < 80 else None
+            if match is None or match[1] not in framework_names():
+                params = {"value": shown(value), "allowed": list(framework_names())}
+                self.fault(("filters", "frameworks", index), "unknown_value", **params)
+        cards = [self.card(name, ("filters", "gpus", i)) for i, name in enumerate(values.get("gpus", ()))]
+        values |= {
+            "vendors": tuple(dict.fromkeys(vendors)),
+            "frameworks": tuple(dict.fromkeys(values.get("frameworks", ()))),
+            "gpus": tuple(dict.fromkeys(card.id for card in cards if card is not None)),
+            "conditions": values.get("conditions") or Filters().conditions,
+        }
+        return Filters(**values)
+
+    def overrides(self) -> dict[str, float]:
+        """`price_overrides`: the asker's own price per card, in yuan."""
+        prices: dict[str, float] = {}
+        given = self.clean.get("price_overrides")
+        right = self.model.price_overrides or {}
+        for name in given if isinstance(given, Mapping) else ():
+            gpu = self.card(name, ("price_overrides", name))
+            if gpu is None or name not in right:
+                continue
+            if gpu.id in prices:
+                self.fault(("price_overrides", name), "named_twice", value=gpu.name)
+            prices[gpu.id] = right[name]
+        return prices
+
+    def budget(self, as_of: date) -> tuple[Budget | None, Budget | None]:
+        """`budget` as stated, and in yuan at the rate of the day."""
+        part = self.model.budget
+        if part is None or "amount" not in part.model_fields_set:
+            return None, None
+        given = Budget(**_values(part, "budget"))
+        if given.currency == "CNY":
+            return given, given
+        yuan = to_cny(given.amount, given.currency, self.snapshot, as_of)
+        if yuan is None:
+            params = {"currency": given.currency, "day": as_of.isoformat()}
+            self.fault(("budget", "currency"), "no_exchange_rate", **params)
+            return given, None
+        return given, Budget(yuan)
+
+    def defaults(self, workload: Workload) -> tuple[Assumption, ...]:
+        """Defaults of a workload that the core does not fill itself, and stated fields that do nothing."""
+        given = self.clean["workload"]
+        used = (
+            Assumption(one.key, getattr(workload, one.key), f"default_{one.key}")
+            for one in _TOLD
+            if one.key not in given and one.told is not None and one.told(workload)
+        )
+        return (*used, *_ignored(given, workload))
+
+
+_TOLD = tuple(one for one in FIELDS if one.told and one.place.rpartition(".")[0] == "workload")
+_FRAME = tuple(
+    one
+    for part in ("", "filters", "price_rules", "economics")
+    for one in FIELDS
+    if one.told and one.place.rpartition(".")[0] == part
+)
+
+
+def _frame_defaults(clean: Mapping[str, Any], question: ShortlistQuestion) -> tuple[Assumption, ...]:
+    """Defaults of the frame around a workload: counts, objective, prices, economics."""
+    used: list[Assumption] = []
+    for one in _FRAME:
+        part, _, key = one.place.rpartition(".")
+        value = getattr(getattr(question, part) if part else question, key)
+        if key not in (clean.get(part, {}) if part else clean) and value != "":
+            used.append(Assumption(one.place, value, f"default_{key}"))
+    if question.work is not None and question.workload.model.family == "speech":
+        used.append(Assumption("work.unit", question.work.unit, "work_hours_of_audio"))
+    return tuple(used)
+
+
+def _ignored(given: Mapping[str, Any], workload: Workload) -> tuple[Assumption, ...]:
+    """Stated fields that do nothing for the question, each with the reason."""
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, Mapping):
+            values |= {f"{name}.{part}": inner for part, inner in value.items()}
+        else:
+            values[name] = value
+    # What is switched off does nothing anyway.
+    said = {f"workload.{name}": value for name, value in values.items() if value is not False}
+    resolved, _ = resolve(workload)
+    return tuple(
+        Assumption(place.removeprefix("workload."), said[place], code)
+        for place, code in ignored(said, resolved).items()
+    )
+
+
+def _without_nulls(data: Mapping[str, Any], depth: int = 3) -> dict[str, Any]:
+    """What a body states: null counts as not given, except inside a config.json."""
+    return {
+        key: _without_nulls(value, depth - 1)
+        if depth and isinstance(value, Mapping) and key != "config"
+        else value
+        for key, value in data.items()
+        if value is not None
+    }
+
+
+def _values(part: BaseModel, place: str) -> dict[str, Any]:
+    """What an object states, in the types of the core: tuples, and floats except where ints count."""
+    found: dict[str, Any] = {}
+    for name, value in stated(part).items():
+        declared = BY_PLACE.get(f"{place}.{name}")
+        if declared is None or value is None:
+            continue
+        if declared.kind in LISTS:
+            found[name] = tuple(dict.fromkeys(value)) if declared.kind == "choices" else tuple(value)
+        elif declared.kind == "size":
+            found[name] = (value, value) if isinstance(value, int) else tuple(value)
+        elif declared.limits is not None and not declared.whole:
+            found[name] = float(value)
+        else:
+            found[name] = value
+    return found
+
+
+def _open(given: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """A format that was not stated is left to the model's own."""
+    return values if "precision" in given else values | {"precision": ""}
+
+
+def _rest(clean: dict[str, Any], error: ValidationError, kind: type[BaseModel]) -> BaseModel:
+    """What is left of a body when what is at fault is taken out."""
+    rest = clean
+    for _ in range(len(error.errors(include_url=False)) + 1):
+        for item in error.errors(include_url=False):
+            loc = _plain_loc(item["loc"])
+            rest = _taken_out(rest, loc[:2] if loc[:2] == ("workload", "model") else loc)
+        try:
+            return kind.model_validate(rest)
+        except ValidationError as more:
+            error = more
+    return kind.model_validate({})
+
+
+def _taken_out(data: Any, loc: Loc) -> Any:
+    """A copy without what stands at a place; a list with a fault inside goes as a whole."""
+    if not isinstance(data, Mapping) or not loc or loc[0] not in data:
+        return data
+    inner = data[loc[0]]
+    if len(loc) > 1 and isinstance(inner, Mapping):
+        return {**data, loc[0]: _taken_out(inner, loc[1:])}
+    return {key: value for key, value in data.items() if key != loc[0]}
+
+
+def _plain_loc(loc: Loc) -> Loc:
+    """A place as the body has it: without the kind of model that Pydantic puts in."""
+    return (*loc[:2], *loc[3:]) if loc[:2] == ("workload", "model") else loc
+
+
+def _field_at(loc: Loc) -> Field | None:
+    """The declared field that a place lies in."""
+    for length in range(len(loc), 0, -1):
+        found = BY_PLACE.get(".".join(str(key) for key in loc[:length]))
+        if found is not None:
+            return found
+    return None
+
+
+def _value_at(data: Any, loc: Loc) -> Any:
+    for key in loc:
+        data = data.get(key) if isinstance(data, Mapping) else None
+    return data
+
+
+def _position(error: FieldError) -> int:
+    """Where the field at fault stands in the table; what is no field of it comes last."""
+    found = _field_at(tuple(error.pointer.strip("/").split("/")))
+    return _ORDER[found.place] if found is not None and error.code != "unknown_field" else len(_ORDER)
+
+
+_ORDER = {one.place: index for index, one in enumerate(FIELDS)}
+
+
+def number_fault(value: Any, limits: Range | None) -> tuple[str, dict[str, Any]]:
+    """What is wrong with a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        plain = unicodedata.normalize("NFKC", value[:80]) if isinstance(value, str) else value
+        code = "not_a_number" if plain == value else "full_width_digits"
+        return code, {"value": shown(value), "plain": shown(plain)}
+    if isinstance(value, float) and not math.isfinite(value):
+        return "not_finite", {}
+    if limits is None or not limits.low <= value <= limits.high:
+        low, high = (limits.low, limits.high) if limits else (0, 0)
+        return "out_of_range", {"value": shown(value), "low": low, "high": high}
+    return "not_an_integer", {"value": shown(value)}
+
+
+def _size_fault(value: Any, limits: Range) -> tuple[str, dict[str, Any]]:
+    sides: Sequence[Any] = value if isinstance(value, list | tuple) else (value,)
+    if len(sides) not in (1, 2) or (isinstance(value, list | tuple) and len(sides) != 2):
+        return "not_an_image_size", {}
+    wrong = (side for side in sides if _is_no_side(side, limits))
+    return number_fault(next(wrong, None), limits)
+
+
+def _is_no_side(side: Any, limits: Range) -> bool:
+    number = isinstance(side, int | float) and not isinstance(side, bool)
+    return not (number and limits.low <= side <= limits.high and float(side).is_integer())
+
+
+def _params_of(code: str, value: Any, context: dict[str, Any], declared: Field | None) -> dict[str, Any]:
+    if code == "too_long":
+        return {"limit": context.get("max_length", MAX_TEXT)}
+    if code == "too_many":
+        return {"limit": declared.longest if declared else context.get("max_length", 0)}
+    if code == "unknown_value":
+        return {"value": shown(value), "allowed": list(declared.choices) if declared else []}
+    if code in ("not_a_list", "not_a_boolean", "not_a_text", "not_a_version"):
+        return {"value": shown(value)}
+    return {}
