@@ -218,27 +218,21 @@ class CardPrices:
         if series is None:
             return None
         number = as_of.toordinal()
-        home = CURRENCY_OF_REGION.get(rules.region, HOME)
         best: list[list[PriceObservation]] = [[] for _ in range(8)]
         for o in series.market:
             if o.day > number or not _tax_matches(rules.tax, o.tax) or self._replaced(o, number):
                 continue
             if best[0] and o.day < best[0][0].day:
                 break
-            tier = (
-                4 * (o.currency != home)
-                + 2 * (o.bare_year or number - o.day > rules.max_age_days)
-                + (o.region != rules.region)
-            )
-            if best[tier] and o.day < best[tier][0].day:
+            rows = best[_tier(o, number, rules)]
+            if rows and o.day < rows[0].day:
                 continue
-            if rates.to_cny(o.currency, as_of) is None or series.doubt(o, number):
-                continue
-            best[tier].append(o)
-        for rows in best:
-            if rows:
-                return self._choice(_of_one_channel(rows, rules.tax), as_of, rules, rates, "observation")
-        return None
+            if rates.to_cny(o.currency, as_of) is not None and not series.doubt(o, number):
+                rows.append(o)
+        first = next((rows for rows in best if rows), None)
+        if first is None:
+            return None
+        return self._choice(_of_one_channel(first, rules.tax), as_of, rules, rates, "observation")
 
     def _launched(self, as_of: date, rules: PriceRules, condition: str, rates: Rates) -> PriceChoice | None:
         # What the card cost new says nothing about a used one.
@@ -342,6 +336,13 @@ def _on_basis(quote: Quote, basis: str) -> float:
     if quote.tax == "unknown":
         return quote.unit_price
     return tax_bases(quote.unit_price, quote.tax, quote.tax_rate, quote.invoice).on(basis)
+
+
+def _tier(o: PriceObservation, day: int, rules: PriceRules) -> int:
+    """Rank of an observation, 0 the best: by the region's currency, then within the age, then by region."""
+    foreign = o.currency != CURRENCY_OF_REGION.get(rules.region, HOME)
+    old = o.bare_year or day - o.day > rules.max_age_days
+    return 4 * foreign + 2 * old + (o.region != rules.region)
 
 
 def _conversion(currency: str, use: RateUse) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from sqlalchemy import Engine, select
 
 from app.catalog import tables
 from app.catalog.changes import Author, write
+from app.catalog.columns.observations import QUOTES
 from app.catalog.db import reading, transaction
 from app.catalog.versions import table_of
 
@@ -74,13 +75,10 @@ def list_quotes(engine: Engine, gpu_id: str = "", ids: tuple[str, ...] = ()) -> 
     DatabaseProblem when the database cannot be read.
     """
     with reading(engine) as connection:
-        rows = [dict(r._mapping) for r in connection.execute(select(_TABLE))]
-    replaced = {row["supersedes"] for row in rows if row["supersedes"] and not row["withdrawn"]}
-    found = [
-        StoredQuote(**row, replaced=row["id"] in replaced)
-        for row in rows
-        if (not gpu_id or row["gpu_id"] == gpu_id) and (not ids or row["id"] in ids)
-    ]
+        rows = connection.execute(select(_TABLE)).all()
+    replaced = {row.supersedes for row in rows if row.supersedes and not row.withdrawn}
+    make = QUOTES.maker(StoredQuote, {"replaced": lambda row: row.id in replaced})
+    found = [make(row) for row in rows if (not gpu_id or row.gpu_id == gpu_id) and (not ids or row.id in ids)]
     return sorted(found, key=lambda q: (q.quoted_on, q.id), reverse=True)
 
 

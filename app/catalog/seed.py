@@ -380,19 +380,19 @@ def load_seed(engine: Engine, folder: Path | None = None) -> SeedReport:
 
 def _write(connection: Connection, table: Table, rows: list[Row]) -> tuple[int, int, int]:
     """Insert what is new, change what differs; numbers of both and of the rest."""
-    names = [column.name for column in table.columns if rows and column.name in rows[0]]
-    stored: dict[str, tuple[Any, ...]] = {}
-    if rows:
-        for known_id, *values in connection.execute(select(table.c.id, *(table.c[n] for n in names))):
-            stored[known_id] = tuple(values)
-    new: list[Row] = []
-    changed: list[Row] = []
-    for row in rows:
-        known = stored.get(row["id"])
-        if known is None:
-            new.append(row)
-        elif known != tuple(row[name] for name in names):
-            changed.append({f"new_{name}": row[name] for name in names})
+    if not rows:
+        return 0, 0, 0
+    names = [column.name for column in table.columns if column.name in rows[0]]
+    stored = {
+        known_id: tuple(values)
+        for known_id, *values in connection.execute(select(table.c.id, *(table.c[n] for n in names)))
+    }
+    new = [row for row in rows if row["id"] not in stored]
+    changed = [
+        {f"new_{name}": row[name] for name in names}
+        for row in rows
+        if row["id"] in stored and stored[row["id"]] != tuple(row[name] for name in names)
+    ]
     for batch in _batches(new):
         connection.execute(insert(table), batch)
     if changed:

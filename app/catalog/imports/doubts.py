@@ -302,43 +302,66 @@ def _rates(connection: Connection, rows: Sequence[Row]) -> dict[int, Doubt]:
     return found
 
 
+@dataclass(slots=True)
+class _Cards:
+    """Cards that an import touches: as they are, and as they would be."""
+
+    facts: dict[str, Row]
+    now: dict[str, dict[str, float]]
+    then: dict[str, dict[str, float]]
+    known: set[str]
+    """Ids of the figures that are stored."""
+    where: dict[tuple[str, str], int]
+    """Row of the file that brings a figure of a card."""
+    first: dict[str, int]
+    """First row of the file that speaks of a card."""
+
+    @classmethod
+    def read(cls, connection: Connection, touched: set[str]) -> _Cards:
+        """The cards as they are stored."""
+        stored = connection.execute(select(table_of(tables.GpuRow)))
+        found = cls({r.id: dict(r._mapping) for r in stored if r.id in touched}, {}, {}, set(), {}, {})
+        for r in _of_cards(connection, table_of(tables.GpuFigureRow), sorted(touched)):
+            found.known.add(r.id)
+            if r.chosen:
+                found.now.setdefault(r.gpu_id, {})[r.figure] = r.value
+        found.then = {gpu_id: dict(found.now.get(gpu_id, {})) for gpu_id in touched}
+        return found
+
+    def add(self, at: int, made: Rows) -> None:
+        """What a row of the file changes."""
+        for card in made.get(tables.GpuRow, ()):
+            self.facts[card["id"]] = self.facts.get(card["id"], {}) | card
+        for figure in made.get(tables.GpuFigureRow, ()):
+            if figure.get("chosen", True):
+                self.then[figure["gpu_id"]][figure["figure"]] = figure["value"]
+            self.where[figure["gpu_id"], figure["figure"]] = at
+            self.first.setdefault(figure["gpu_id"], at)
+
+    def objections(self) -> list[Finding]:
+        """What the rules object to in the cards as they would be, and not in them as they are."""
+        before = {str(finding) for finding in _lint(self.facts, self.now, self.then)}
+        after = _lint(self.facts, self.then, self.then)
+        return [f for f in after if str(f) not in before and f.gpu_id in self.first]
+
+
 def _cards(connection: Connection, rows: Sequence[Rows], kind: str) -> dict[int, Doubt]:
     """What the lint rules say of the cards as they would be, beyond what they say of them now.
 
     The doubt names a column of the file: that of the figure, if the row has one, else what the row has.
     """
-    figures = table_of(tables.GpuFigureRow)
     touched = {f["gpu_id"] for r in rows for f in r.get(tables.GpuFigureRow, ())}
-    facts: dict[str, Row] = {
-        r.id: dict(r._mapping) for r in connection.execute(select(table_of(tables.GpuRow))) if r.id in touched
-    }
-    now: dict[str, dict[str, float]] = {}
-    known: set[str] = set()
-    for r in _of_cards(connection, figures, sorted(touched)):
-        known.add(r.id)
-        if r.chosen:
-            now.setdefault(r.gpu_id, {})[r.figure] = r.value
-    then = {gpu_id: dict(now.get(gpu_id, {})) for gpu_id in touched}
-    where: dict[tuple[str, str], int] = {}
-    first: dict[str, int] = {}
+    cards = _Cards.read(connection, touched)
     for at, made in enumerate(rows):
-        for card in made.get(tables.GpuRow, ()):
-            facts[card["id"]] = facts.get(card["id"], {}) | card
-        for figure in made.get(tables.GpuFigureRow, ()):
-            if figure.get("chosen", True):
-                then[figure["gpu_id"]][figure["figure"]] = figure["value"]
-            where[figure["gpu_id"], figure["figure"]] = at
-            first.setdefault(figure["gpu_id"], at)
-    before = {str(f) for f in _lint(facts, now, touched)}
+        cards.add(at, made)
     found: dict[int, Doubt] = {}
-    for finding in _lint(facts, then, touched):
-        if str(finding) not in before and finding.gpu_id in first:
-            at = where.get((finding.gpu_id, finding.figure), first[finding.gpu_id])
-            params = {"rule": finding.rule, "figure": finding.figure, "said": finding.text}
-            written = [figure["figure"] for figure in rows[at].get(tables.GpuFigureRow, ())]
-            named = finding.figure if finding.figure in written else written[0]
-            found.setdefault(at, Doubt("value" if kind == "figures" else named, "lint", params))
-    for at, name, doubt in _moved(rows, now, known):
+    for finding in cards.objections():
+        at = cards.where.get((finding.gpu_id, finding.figure), cards.first[finding.gpu_id])
+        params = {"rule": finding.rule, "figure": finding.figure, "said": finding.text}
+        written = [figure["figure"] for figure in rows[at].get(tables.GpuFigureRow, ())]
+        named = finding.figure if finding.figure in written else written[0]
+        found.setdefault(at, Doubt("value" if kind == "figures" else named, "lint", params))
+    for at, name, doubt in _moved(rows, cards.now, cards.known):
         found.setdefault(at, Doubt("value" if kind == "figures" else name, *doubt))
     return found
 
