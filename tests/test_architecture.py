@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -193,3 +194,15 @@ def test_caches_are_of_one_kind() -> None:
         or (name.startswith("cachetools") and path.name not in ("caching.py", "later.py"))
     ]
     assert not wrong, "\n" + "\n".join(wrong)
+
+
+MOST_COMPLEX_FILES = 18
+
+
+def test_the_files_with_complex_functions_only_become_fewer() -> None:
+    """Lower the number with each file whose functions stay below the limit of ruff; never raise it."""
+    ignores = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    named = ignores["tool"]["ruff"]["lint"]["per-file-ignores"]
+    complex_files = [name for name, rules in named.items() if "C901" in rules]
+    assert [name for name in complex_files if not (ROOT / name).is_file()] == []
+    assert len(complex_files) <= MOST_COMPLEX_FILES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from string import Formatter
 from typing import Any, TypeGuard
@@ -204,13 +204,7 @@ def _shown(name: str, value: Any, language: str) -> str:
     if isinstance(value, bool):
         return term("boolean", "yes" if value else "no", language)
     if isinstance(value, list | tuple):
-        items = [_shown(name, v, language) for v in value[:_LIST_SHOWN]]
-        if name == "changes":
-            # Sentences of their own elsewhere, here parts of one.
-            items = [item.rstrip(".\u3002") for item in items]
-        if len(value) > _LIST_SHOWN:
-            items.append(UNKNOWN)
-        return (_CLAUSES if name == "changes" else _SEPARATOR)[language].join(items)
+        return _listed(name, value, language)
     if isinstance(value, int | float) or hasattr(value, "__float__"):
         return _number(name, float(value), language)
     if name in _LABELS:
@@ -219,6 +213,16 @@ def _shown(name: str, value: Any, language: str) -> str:
         return short_card_name(str(value))
     kind = KIND_OF_PARAMETER.get(name)
     return str(value) if kind is None else term(kind, str(value), language)
+
+
+def _listed(name: str, values: Sequence[Any], language: str) -> str:
+    items = [_shown(name, v, language) for v in values[:_LIST_SHOWN]]
+    if name == "changes":
+        # Sentences of their own elsewhere, here parts of one.
+        items = [item.rstrip(".\u3002") for item in items]
+    if len(values) > _LIST_SHOWN:
+        items.append(UNKNOWN)
+    return (_CLAUSES if name == "changes" else _SEPARATOR)[language].join(items)
 
 
 def say_label(text: str, language: str) -> str:
