@@ -14,6 +14,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
 import numpy as np
 
+from app.core.symbols import SYMBOLS, Symbol
+from app.core.tracing import Constant
+
 Kind = Literal["fitted", "published", "counted", "assumed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Estimator = Literal["", "ratio", "width", "coverage", "likelihood"]
@@ -346,8 +349,8 @@ def _value(entries: Sequence[Entry], hint: Any, classes: Sequence[str], file: st
     if kind is float:
         if len(entries) > 1 or first.key:
             raise CalibrationFault(f"{file}, line {first.line}: {first.name} is a single value")
-        return first.value
-    by_key = {entry.key: entry.value for entry in entries}
+        return _named(first)
+    by_key = {entry.key: _named(entry) for entry in entries}
     if "" in by_key:
         raise CalibrationFault(f"{file}, line {first.line}, column key: {first.name} is a table")
     if keys and by_key.keys() != set(keys):
@@ -364,6 +367,16 @@ def _value(entries: Sequence[Entry], hint: Any, classes: Sequence[str], file: st
             f"not so: {', '.join(sorted(unknown)) or 'no default'}"
         )
     return np.array([by_key.get(name, by_key[DEFAULT]) for name in classes], dtype=np.float64)
+
+
+def _named(entry: Entry) -> float:
+    """The value under its name, so that printed formulas say which constant it is."""
+    name = entry.name.lower()
+    SYMBOLS.setdefault(name, Symbol(entry.unit if entry.unit != "1" else "", CALIBRATED))
+    return Constant(entry.value, name)
+
+
+CALIBRATED = Symbol("", "calibrated constant, listed on /method").text
 
 
 @contextmanager

@@ -240,23 +240,22 @@ class Probe:
     Attributes that `SYMBOLS` does not name stay plain, and so do zeros and degrees of 1: they say nothing.
     """
 
-    __slots__ = ("target", "values")
+    target: Any
 
-    def __init__(self, target: object, **values: object) -> None:
-        """Stand in for `target`; `values` replace some of its attributes."""
+    def __init__(self, target: object) -> None:
+        """Stand in for `target`."""
         self.target = target
-        self.values = values
 
     def __getattr__(self, name: str) -> Any:
-        if name in self.values:
-            return self.values[name]
         found = getattr(self.target, name)
         if isinstance(found, int | float) and not isinstance(found, bool):
             if name not in SYMBOLS or not found or (found == 1 and name in SILENT_ONES):
                 return found
             return given(found, name)
         if name in PROBED:
-            return Probe(found)
+            # Kept, so that what is derived from it is derived once.
+            probe = self.__dict__[name] = Probe(found)
+            return probe
         if name == "image_size" and found:
             kind = "reference" if hasattr(self.target, "family") else "image"
             return given(found[0], f"{kind}_height"), given(found[1], f"{kind}_width")
@@ -266,7 +265,7 @@ class Probe:
         return hash((Probe, self.target))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Probe) and self.target == other.target and self.values == other.values
+        return isinstance(other, Probe) and self.target == other.target
 
 
 def replaced(work: T, **changes: object) -> T:

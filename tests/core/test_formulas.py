@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,8 @@ from app.core.gpu import Benchmark
 from app.core.gpu_table import GpuTable
 from app.core.memory import estimate
 from app.core.memory.estimator import formulas
+from app.core.memory.kv import elements
+from app.core.memory.weights import model_bytes
 from app.core.resolve import resolve
 from app.core.speed import SpeedGrid, speed_grid
 from app.core.symbols import SYMBOLS
@@ -58,6 +61,13 @@ def test_no_factor_of_memory_is_hidden() -> None:
         for part, worked in formulas(work, plan).items():
             found |= dict.fromkeys(unnamed(worked), f"{name}: {part}: {worked.expression}")
     assert not found
+
+
+def test_opening_a_figure_leaves_nothing_traced_behind() -> None:
+    fresh = replace(LLAMA_3_1_8B, name="Opened first")
+    formulas(Workload(fresh, precision="awq"), Parallelism(tensor=2))
+    sizes = model_bytes(fresh, "awq", "vllm")
+    assert type(sizes.layers) is float and type(elements(fresh, 2).full) is float
 
 
 def test_factors_of_engines_stand_in_the_formula() -> None:
