@@ -214,6 +214,13 @@ def floats(value: Any) -> npt.NDArray[np.float64]:
     return np.asarray(value, dtype=np.float64)
 
 
+def picked(condition: Any, one: Any, other: Any) -> npt.NDArray[np.float64]:
+    """As `np.where`; of a single condition the value itself, so that a constant keeps its name."""
+    if isinstance(condition, bool | np.bool_):
+        return cast(npt.NDArray[np.float64], one if condition else other)
+    return cast(npt.NDArray[np.float64], np.where(condition, one, other))
+
+
 def named(value: T, name: str) -> T:
     """The same number; in a traced run an operand of its own, with how it came about.
 
@@ -306,19 +313,22 @@ PROBED = frozenset({"model", "format", "offload"})
 SILENT_ONES = frozenset({"data", "tensor", "pipeline", "expert", "cards", "gradient_accumulation"})
 
 
+_TRACING = frozenset({Probe, Traced})
+
+
 def operand(near: object, value: float, name: str = "") -> float:
     """A number that no attribute holds; in a traced run an operand, elsewhere the number itself.
 
     Parameters
     ----------
-    near: what the run is of: a `Probe` in a traced run. value: the number. name: of the operand; a
-    `Constant` has its own. Factors of 0 and 1 stay plain: they say nothing.
+    near: what the run is of: a `Probe` or a traced number in a traced run. value: the number. name: of the
+    operand; a `Constant` has its own. Factors of 0 and 1 stay plain: they say nothing.
     """
-    if near.__class__ is not Probe or value.__class__ is Traced or not value:
+    if near.__class__ not in _TRACING or value.__class__ is Traced or not value:
         return value
     if value == 1.0 and not name.endswith("_bytes"):
         return value
-    return given(value, value.name if isinstance(value, Constant) else name)
+    return given(value, name or cast(Constant, value).name)
 
 
 def operands(near: object, values: N, names: Mapping[str, str]) -> N:

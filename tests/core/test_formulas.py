@@ -47,6 +47,10 @@ STRUCTURAL = {*range(17), 0.5, 1.5, 20, 30, 64, 640, 1_000_000}
 """Numbers of a count (two bytes, four matrices, powers): all others have a name, a unit and a meaning."""
 
 
+FLOORS = {1e-6, 1e-3}
+"""Least arguments of powers, which no model comes near."""
+
+
 def unnamed(worked: Worked) -> set[float]:
     """Numbers of a formula that nothing explains."""
     texts = [worked.expression, *(o.expression for o in worked.operands if o.expression)]
@@ -107,6 +111,8 @@ def speed_faults(grid: SpeedGrid, card: int) -> Iterator[str]:
         yield from (f"{name}: {fault}" for fault in faults(worked, float(expected)))  # type: ignore[arg-type]
         if "stated_speed" in expression:
             yield f"{name}: no formula was found"
+        for number in unnamed(worked) - FLOORS:
+            yield f"{name}: nothing says what {number} is in {expression}"
     if shown.decode is not None and not set(PHASES) <= printed.figures.keys():
         yield "a phase has no formula"
     for part in printed.parts:

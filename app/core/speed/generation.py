@@ -167,7 +167,8 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
     if work.trains:
         kind = "diffusion_training"
         gradient = counted(_denoiser_parameters, work.model, name="denoiser_parameters")
-        gradient = named(gradient * (4.0 if work.task == "training" else 0.04), "reduced_bytes")
+        each = operand(work, 4.0 if work.task == "training" else 0.04, "gradient_bytes")
+        gradient = named(gradient * each, "reduced_bytes")
         link = exposed_gradient_s(cards, gradient, plans.data, plans.zero_stage, busy, kind)
     return Terms(
         kind=kind,

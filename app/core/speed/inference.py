@@ -15,11 +15,11 @@ from app.core.speed import constants as c
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
 from app.core.speed.terms import Plans, Shape, Terms, multiprocessor_share, power_share, power_sum
 from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
-from app.core.tracing import counted, floats, named, operand
+from app.core.tracing import Constant, counted, floats, named, operand, picked
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import Workload
 
-MICRO_BATCH_TOKENS = 512.0
+MICRO_BATCH_TOKENS = Constant(512.0, "micro_batch")
 """Tokens that one pipeline stage takes at a time while it reads a prompt."""
 
 register(
@@ -226,7 +226,7 @@ def all_to_all_s(model: ModelArchitecture, cards: GpuTable, tokens: Number, expe
 def tensor_wait_s(cards: GpuTable, members: Number) -> Floats:
     """Seconds that ranks wait for each other in one all-reduce of a decode step."""
     linked = np.less_equal(members, cards.link_cards) & (cards.link_gb_s > 0)
-    return np.where(linked, c.TENSOR_WAIT_LINK_S, c.TENSOR_WAIT_PCIE_S)
+    return picked(linked, c.TENSOR_WAIT_LINK_S, c.TENSOR_WAIT_PCIE_S)
 
 
 def prefill_share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
@@ -295,7 +295,7 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
     token_s = decode_flops / (plans.tensor * rate.tflops * TERA * share)
     engine_s = named(engine_step_s(work, cards), "launch_s")
     sequence_s = operand(work, engine.speed.sequence_s, "sequence_s")
-    wait_s = np.where(plans.tensor > 1.0, tensor_wait_s(cards, plans.tensor), 0.0)
+    wait_s = picked(plans.tensor > 1.0, tensor_wait_s(cards, plans.tensor), 0.0)
 
     def reduce_s(tokens: Number) -> Floats:
         ring_s = all_reduce_s(cards, np.multiply(tokens, model.hidden_size * 2.0), plans.tensor)

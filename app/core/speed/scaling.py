@@ -7,7 +7,7 @@ import numpy as np
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, GpuTable
 from app.core.speed import constants as c
-from app.core.tracing import floats, named
+from app.core.tracing import floats, named, picked
 from app.core.units import GB, Number
 
 HOST_CARDS = 8.0
@@ -78,7 +78,7 @@ def link_gb_s(cards: GpuTable, members: Number) -> Floats:
 def message_s(cards: GpuTable, members: Number) -> Floats:
     """Latency of one collective, seconds."""
     linked = np.less_equal(members, cards.link_cards) & (cards.link_gb_s > 0)
-    return np.where(linked, c.MESSAGE_LINK_S, c.MESSAGE_PCIE_S)
+    return picked(linked, c.MESSAGE_LINK_S, c.MESSAGE_PCIE_S)
 
 
 def gradient_gb_s(cards: GpuTable, members: Number) -> Floats:
@@ -97,7 +97,7 @@ def gradient_gb_s(cards: GpuTable, members: Number) -> Floats:
     # Rings over several hosts run inside each first.
     inside = np.minimum(floats(members), HOST_CARDS)
     crossing = np.greater(inside, c.ROOT_CARDS) & np.less_equal(cards.copy_gb_s, c.SOCKET_BUS_GB_S)
-    peer = cards.pcie_gb_s * np.where(crossing, c.SOCKET_SHARE, c.BUCKET_SHARE)
+    peer = cards.pcie_gb_s * picked(crossing, c.SOCKET_SHARE, c.BUCKET_SHARE)
     staged = np.minimum(cards.pcie_gb_s, c.STAGED_GB_S / inside)
     over_pcie = np.where(np.less(cards.pcie_gb_s, cards.copy_gb_s), staged, peer)
     direct = np.where(np.less_equal(inside, cards.link_cards), cards.link_gb_s, 0.0)

@@ -188,4 +188,5 @@ def _of_hopper(cards: GpuTable, values: Floats, name: str) -> Floats:
 
 def power_sum(a: Floats, b: Floats, order: float) -> Floats:
     """Soft maximum of two times: (a^p + b^p)^(1/p)."""
+    order = operand(a, order)
     return floats((a**order + b**order) ** (1.0 / order))

@@ -13,13 +13,18 @@ from app.core.model.architecture import ModelArchitecture
 from app.core.speed import constants as c
 from app.core.speed.scaling import all_reduce_s, bubble, exposed_gradient_s, straggling
 from app.core.speed.terms import Plans, Shape, Terms, power_share, vector_clock
-from app.core.tracing import floats, named, operand
+from app.core.tracing import Constant, floats, named, operand
 from app.core.units import GB, TERA, Number
 from app.core.workload import Workload
 
 _SCALE = Reference(
     "Eleuther AI, Transformer Math 101: C = 6 P D", "https://blog.eleuther.ai/transformer-math/"
 )
+
+REFERENCE_GB_S = Constant(2039.0, "reference_gb_s", "GB/s", "bandwidth of the A100 80 GB")
+MOST_ENCODER_SHARE = Constant(0.85, "most_encoder_share", "", "share of the peak that no encoder passes")
+MOST_MFU = Constant(0.9, "most_mfu", "", "share of the peak that no training passes")
+LEAST_WIDE_MFU = Constant(0.55, "least_wide_mfu", "", "share of the fp32 peak that all training reaches")
 
 register(
     Formula(
@@ -120,9 +125,9 @@ def encoder_share(work: Workload, cards: GpuTable, rate: ComputeRate, table: Map
     group = work.format.compute.group
     base = operand(work, table[group], "encoder_share")
     peak = np.maximum(rate.tflops / c.ENCODER_REFERENCE_TFLOPS[group], 1e-6) ** c.ENCODER_PEAK_EXPONENT
-    bandwidth = (cards.bandwidth_gb_s / 2039.0) ** c.ENCODER_BANDWIDTH_EXPONENT
+    bandwidth = (cards.bandwidth_gb_s / REFERENCE_GB_S) ** c.ENCODER_BANDWIDTH_EXPONENT
     held = named(cards.by_class(c.MATRIX_CLASS), "matrix_share") * vector_clock(cards, group)
-    return np.minimum(base * peak * bandwidth, 0.85) * held
+    return np.minimum(base * peak * bandwidth, MOST_ENCODER_SHARE) * held
 
 
 def training_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, rate: ComputeRate) -> Terms:
@@ -222,11 +227,11 @@ def _share(work: Workload, cards: GpuTable, rate: ComputeRate) -> Floats:
         return encoder_share(work, cards, rate, c.ENCODER_TRAIN_SHARE) * software * fused
     width = named((max(work.model.hidden_size, 256) / c.MFU_WIDTH) ** c.MFU_WIDTH_EXPONENT, "width_factor")
     mfu = named(cards.by_class(c.DECODER_MFU), "decoder_mfu")
-    share = np.minimum(mfu * software * width * power_share(cards), 0.9)
+    share = np.minimum(mfu * software * width * power_share(cards), MOST_MFU)
     if work.format.compute.group in ("fp8", "fp4"):
         share = np.where(rate.fallback, share, share * c.DECODER_FP8_SHARE)
     if work.format.compute.group == "fp32":
-        share = np.maximum(share, 0.55)
+        share = np.maximum(share, LEAST_WIDE_MFU)
     if work.model.experts:
         share = share * c.MOE_SHARE
     if work.task in ("lora", "qlora"):

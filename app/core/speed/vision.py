@@ -77,7 +77,8 @@ def image_cost(model: ModelArchitecture, pixels: Number) -> tuple[Number, Number
     -------
     (elements, MACs), both scaled by the pixels.
     """
-    size = model.image_size or (224, 224)
+    usual = operand(model, 224, "reference_height"), operand(model, 224, "reference_width")
+    size = model.image_size or usual
     macs = model.forward_macs or model.parameters * c.VISION_MACS_PER_PARAMETER
     elements = model.activations_per_sample or counted(elements_of, model, macs, name="elements_at_size")
     scaled = np.any(pixels) and not counts_at_asked_size(model)
