@@ -31,11 +31,13 @@ Schema = dict[str, Any]
 class Reader(Protocol):
     """Who an answer is written for: the context of its serialization."""
 
-    def say(self, code: str, params: Mapping[str, Any]) -> str:
-        """The sentence of a message."""
+    @property
+    def say(self) -> Callable[[str, Mapping[str, Any]], str]:
+        """Gives the sentence of a code and its parameters."""
 
-    def label(self, text: str) -> str:
-        """The label of an option, its condition in the reader's language."""
+    @property
+    def label(self) -> Callable[[str], str]:
+        """Gives the label of an option, its condition in the reader's language."""
 
     def text(self, text: str) -> str:
         """A source text in the reader's language."""

@@ -15,9 +15,7 @@ put into a currency by `money.with_currency`; its dollars are then written besid
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -51,23 +49,14 @@ class DollarRate:
     """The currency that `rate` is in."""
 
 
-@dataclass(frozen=True, slots=True)
 class ReaderIn:
     """A reader of one language."""
 
-    language: str
-
-    def say(self, code: str, params: Mapping[str, Any]) -> str:
-        """The sentence of a message."""
-        return say_code(code, params, self.language)
-
-    def label(self, text: str) -> str:
-        """The label of an option."""
-        return say_label(text, self.language)
-
-    def text(self, text: str) -> str:
-        """A source text."""
-        return translations(self.language).gettext(text)
+    def __init__(self, language: str) -> None:
+        # Parts, not methods: an answer has some four hundred sentences.
+        self.say = partial(say_code, language=language)
+        self.label = partial(say_label, language=language)
+        self.text = translations(language).gettext
 
 
 _adapters: dict[Any, TypeAdapter[Any]] = {}
