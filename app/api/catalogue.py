@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -13,11 +13,11 @@ from app.api.answers import json_response
 from app.api.context import AsOf, Context, Currency, Lang
 from app.api.problems import documented, not_one
 from app.api.route import ApiRoute
-from app.api.schemas import answers
-from app.services import catalogue
-from app.services.catalogue import NotInCatalogue
-from app.services.catalogue_pages import Page, page
-from app.services.money import in_currency
+from app.services import lists
+from app.services.cards import CardDetail, NotInCatalogue, card_detail
+from app.services.lists import Page, page
+from app.services.models import ModelDetail, model_detail
+from app.services.money import with_currency
 
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
 
@@ -35,7 +35,7 @@ _MAYBE = documented(404, 422)
 def _list(
     request: Request,
     kind: str,
-    filters: Mapping[str, Any],
+    filters: Mapping[str, str | None],
     limit: int,
     cursor: str | None,
     as_of: date | None = None,
@@ -43,18 +43,11 @@ def _list(
     context = Context.of(request)
     stated = {name: value for name, value in filters.items() if value is not None}
     try:
-        body = page(
-            context.snapshot,
-            kind,
-            stated,
-            Page(limit, cursor),
-            as_of or context.today,
-            context.language,
-        )
+        found = page(context.snapshot, kind, stated, Page(limit, cursor), as_of or context.today)
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    body = in_currency(body, context.currency, context.snapshot, context.today)
-    return json_response(body, headers=_link(request, body["next"]))
+    found = with_currency(found, context.currency, context.snapshot, context.today)
+    return json_response(found, language=context.language, headers=_link(request, found.next))
 
 
 def _link(request: Request, following: str | None) -> dict[str, str]:
@@ -64,7 +57,7 @@ def _link(request: Request, following: str | None) -> dict[str, str]:
     return {"link": f'<{request.url.path}?{urlencode(query)}>; rel="next"'}
 
 
-@router.get("/gpus", summary="All cards", response_model=answers.GpuList, responses=_FOUND)
+@router.get("/gpus", summary="All cards", response_model=lists.CardList, responses=_FOUND)
 def gpus(
     request: Request,
     vendor: Text = None,
@@ -80,7 +73,7 @@ def gpus(
     return _list(request, "gpus", filters, limit, cursor)
 
 
-@router.get("/gpus/{gpu_id}", summary="One card", response_model=answers.GpuAnswer, responses=_MAYBE)
+@router.get("/gpus/{gpu_id}", summary="One card", response_model=CardDetail, responses=_MAYBE)
 def gpu(
     request: Request, gpu_id: Id, as_of: AsOf = None, lang: Lang = None, currency: Currency = "CNY"
 ) -> Response:
@@ -88,15 +81,15 @@ def gpu(
     del lang, currency
     context = Context.of(request)
     try:
-        body = catalogue.gpu_detail(context.snapshot, gpu_id, as_of or context.today, context.language)
+        found = card_detail(context.snapshot, gpu_id, as_of or context.today, context.language)
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    body = in_currency(body, context.currency, context.snapshot, context.today)
-    return json_response(body)
+    found = with_currency(found, context.currency, context.snapshot, context.today)
+    return json_response(found, language=context.language)
 
 
 @router.get(
-    "/gpus/{gpu_id}/prices", summary="Prices of one card", response_model=answers.Items, responses=_MAYBE
+    "/gpus/{gpu_id}/prices", summary="Prices of one card", response_model=lists.PriceList, responses=_MAYBE
 )
 def gpu_prices(
     request: Request,
@@ -117,7 +110,7 @@ def gpu_prices(
 @router.get(
     "/gpus/{gpu_id}/benchmarks",
     summary="Measurements of one card",
-    response_model=answers.Items,
+    response_model=lists.MeasurementList,
     responses=_MAYBE,
 )
 def gpu_benchmarks(
@@ -135,7 +128,7 @@ def gpu_benchmarks(
     return _list(request, "benchmarks", filters, limit, cursor)
 
 
-@router.get("/models", summary="All model presets", response_model=answers.Items, responses=_FOUND)
+@router.get("/models", summary="All model presets", response_model=lists.ModelList, responses=_FOUND)
 def models(
     request: Request,
     family: Text = None,
@@ -154,7 +147,7 @@ def models(
 @router.get(
     "/models/{model_id:path}",
     summary="One model preset",
-    response_model=answers.ModelAnswer,
+    response_model=ModelDetail,
     responses=_MAYBE,
 )
 def model(request: Request, model_id: Id, lang: Lang = None) -> Response:
@@ -162,13 +155,13 @@ def model(request: Request, model_id: Id, lang: Lang = None) -> Response:
     del lang
     context = Context.of(request)
     try:
-        body = catalogue.model_detail(context.snapshot, model_id)
+        found = model_detail(context.snapshot, model_id)
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    return json_response(body)
+    return json_response(found, language=context.language)
 
 
-@router.get("/prices", summary="All purchase prices", response_model=answers.Items, responses=_FOUND)
+@router.get("/prices", summary="All purchase prices", response_model=lists.PriceList, responses=_FOUND)
 def prices(
     request: Request,
     gpu: GpuName = None,
@@ -187,7 +180,7 @@ def prices(
     return _list(request, "prices", filters, limit, cursor, as_of)
 
 
-@router.get("/rentals", summary="All hourly rents", response_model=answers.Items, responses=_FOUND)
+@router.get("/rentals", summary="All hourly rents", response_model=lists.RentalList, responses=_FOUND)
 def rentals(
     request: Request,
     gpu: GpuName = None,
@@ -205,7 +198,7 @@ def rentals(
     return _list(request, "rentals", filters, limit, cursor, as_of)
 
 
-@router.get("/benchmarks", summary="All measurements", response_model=answers.Items, responses=_FOUND)
+@router.get("/benchmarks", summary="All measurements", response_model=lists.MeasurementList, responses=_FOUND)
 def benchmarks(
     request: Request,
     gpu: GpuName = None,
@@ -222,7 +215,7 @@ def benchmarks(
     return _list(request, "benchmarks", filters, limit, cursor)
 
 
-@router.get("/rates", summary="All exchange rates", response_model=answers.Items, responses=_FOUND)
+@router.get("/rates", summary="All exchange rates", response_model=lists.RateList, responses=_FOUND)
 def rates(
     request: Request,
     base: Text = None,
@@ -236,7 +229,7 @@ def rates(
     return _list(request, "rates", {"base": base, "quote": quote}, limit, cursor)
 
 
-@router.get("/sources", summary="All sources", response_model=answers.Items, responses=_FOUND)
+@router.get("/sources", summary="All sources", response_model=lists.SourceList, responses=_FOUND)
 def sources(
     request: Request,
     kind: Text = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -11,15 +12,13 @@ from app.api.catalogue import Id
 from app.api.context import Context, Lang
 from app.api.problems import documented, not_one
 from app.api.route import ApiRoute
-from app.api.schemas import answers
 from app.api.schemas import writing as schemas
 from app.api.writers import Batch, refused, rows_at_fault
 from app.core.faults import InputFault
-from app.services import importing, verification
-from app.services.catalogue import NotInCatalogue, find_gpu
-from app.services.importing import Author, ImportOptions, ImportRefused
-from app.services.own_cards import check_body, own_checks
-from app.texts.say import say_message
+from app.services import imports, verification
+from app.services.cards import NotInCatalogue, find_gpu
+from app.services.imports import Author, ImportOptions, ImportRefused
+from app.services.own_cards import CheckList, said_check, said_checks
 
 NO_STORE = {"cache-control": "no-store"}
 
@@ -106,20 +105,25 @@ def add_measurement(request: Request, batch: Batch, author: Author, dry_run: boo
     report = stored.report
     if report is not None and not report.ok:
         raise rows_at_fault(report, batch, language, lambda f: inside + verification.pointer_of_row(f))
-    body = {
-        **(importing.report_body(report, language) if report else {"kind": "benchmarks", "rows": 0}),
-        "dry_run": dry_run,
-        "stored": bool(not dry_run and (stored.kept or (report and report.stored))),
-        "card": check_body(stored.own, language),
-        "notes": [{"code": n.code, "text": say_message(n, language)} for n in stored.notes],
-    }
-    return json_response(body, 201 if body["stored"] else 200, NO_STORE)
+    found = (
+        imports.import_answer(report, language)
+        if report
+        else imports.ImportAnswer("benchmarks", dry_run, False, 0)
+    )
+    found = replace(
+        found,
+        dry_run=dry_run,
+        stored=not dry_run and (stored.kept or found.stored),
+        card=said_check(stored.own, language),
+        notes=tuple(imports.RowNote(note) for note in stored.notes),
+    )
+    return json_response(found, 201 if found.stored else 200, NO_STORE, language)
 
 
 @router.get(
     "/gpus/{gpu_id}/checks",
     summary="Own measurements of one card",
-    response_model=answers.Items,
+    response_model=CheckList,
     responses=documented(404, 422),
 )
 def gpu_checks(request: Request, gpu_id: Id, lang: Lang = None) -> Response:
@@ -133,5 +137,5 @@ def gpu_checks(request: Request, gpu_id: Id, lang: Lang = None) -> Response:
         gpu = find_gpu(context.snapshot, gpu_id)
     except NotInCatalogue as missing:
         raise not_one(missing, context.language) from missing
-    items = [check_body(own, context.language) for own in own_checks(context.snapshot, gpu.id)]
-    return json_response({"items": items, "next": None, "total": len(items)}, headers=NO_STORE)
+    found = said_checks(context.snapshot, gpu.id, context.language)
+    return json_response(found, language=context.language, headers=NO_STORE)

@@ -9,21 +9,20 @@ from starlette.concurrency import run_in_threadpool
 
 from app.api.answers import json_response
 from app.api.catalogue import Cursor, GpuName, Limit
-from app.api.context import AsOf, Context, Currency, Lang
+from app.api.context import AsOf, Context, Currency, Lang, language_of
 from app.api.problems import documented
 from app.api.route import ApiRoute
-from app.api.schemas import answers
 from app.api.schemas import writing as schemas
 from app.api.writers import refused, writer
 from app.core.estimates import Message
-from app.core.faults import InputFault
 from app.errors import AppError
-from app.services import importing
-from app.services.changes import Author, ChangeRefused, changes_body, undo
-from app.services.data_report import data_report
-from app.services.importing import IMPORT_KINDS, ImportRefused
-from app.services.money import in_currency
-from app.services.quotes import list_body
+from app.services.changes import Author, ChangeLog, ChangeRefused, Undone, change_log, undo
+from app.services.data import DataReport, data_report
+from app.services.imports import IMPORT_KINDS, ImportColumns, ImportRefused, columns_of
+from app.services.imports import template as empty_table
+from app.services.money import with_currency
+from app.services.quotes import QuoteList, quote_list
+from app.services.results import Versions
 from app.texts.say import say_code, say_message
 
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
@@ -38,7 +37,7 @@ class LogRoute(ApiRoute):
 log = APIRouter(tags=["writing"], route_class=LogRoute)
 
 
-@router.get("/quotes", summary="All quotes", response_model=answers.Items, responses=documented(422))
+@router.get("/quotes", summary="All quotes", response_model=QuoteList, responses=documented(422))
 def quotes(
     request: Request,
     gpu: GpuName = None,
@@ -52,32 +51,25 @@ def quotes(
     del lang
     context = Context.of(request)
     today = as_of or context.today
-    found = list_body(context.engine, context.snapshot, today, context.language, gpu or "")
-    first = 0
-    if cursor is not None:
-        position = next((n for n, quote in enumerate(found) if quote["id"] == cursor), None)
-        if position is None:
-            raise InputFault.at("/cursor", "unknown_cursor")
-        first = position + 1
-    items = found[first : first + limit]
-    following = items[-1]["id"] if first + limit < len(found) else None
-    body = {"items": items, "next": following, "total": len(found), "as_of": today.isoformat()}
-    return json_response(in_currency(body, currency, context.snapshot, today))
+    found = quote_list(context.engine, context.snapshot, today, gpu or "", limit, cursor)
+    found = with_currency(found, currency, context.snapshot, today)
+    return json_response(found, language=context.language)
 
 
-@router.get("/data", summary="State of the data", response_model=answers.Open, responses=documented(422))
+@router.get("/data", summary="State of the data", response_model=DataReport, responses=documented(422))
 def data(request: Request, as_of: AsOf = None, lang: Lang = None) -> Response:
     """What is loaded, how old, what is missing, what the lint rules object to, prices not used and why."""
     del lang
     context = Context.of(request)
     today = as_of or context.today
-    return json_response(data_report(context.engine, context.snapshot, today, context.language))
+    found = data_report(context.engine, context.snapshot, today, context.language)
+    return json_response(found, language=context.language)
 
 
 @router.get(
     "/imports/{kind}",
     summary="Columns that can be imported",
-    response_model=answers.Open,
+    response_model=ImportColumns,
     responses=documented(404, 422),
 )
 def import_columns(
@@ -93,13 +85,13 @@ def import_columns(
         raise refused(ImportRefused("unknown_kind", value=kind, known=list(IMPORT_KINDS)), context.language)
     if template:
         # The mark tells a spreadsheet that the text is UTF-8.
-        text = "\ufeff" + importing.template(kind, context.language)
+        text = "\ufeff" + empty_table(kind, context.language)
         name = {"content-disposition": f'attachment; filename="{kind}.csv"'}
         return Response(text.encode(), media_type="text/csv; charset=utf-8", headers=name)
-    return json_response({"kind": kind, "columns": importing.columns_of(kind)})
+    return json_response(columns_of(kind), language=context.language)
 
 
-@log.get("/changes", summary="Change log", response_model=answers.Items, responses=documented(422))
+@log.get("/changes", summary="Change log", response_model=ChangeLog, responses=documented(422))
 async def changes(
     request: Request,
     table: Annotated[str | None, Query(max_length=40)] = None,
@@ -111,16 +103,15 @@ async def changes(
     """Who changed what, when, from what, to what, why; the newest first. Needs a key with the scope write."""
     del lang
     await writer(request)
-    body = await run_in_threadpool(
-        changes_body, request.app.state.engine, table or "", row or "", limit, cursor
-    )
-    return json_response(body, headers={"cache-control": "no-store"})
+    engine = request.app.state.engine
+    found = await run_in_threadpool(change_log, engine, table or "", row or "", limit, cursor)
+    return json_response(found, language=language_of(request), headers={"cache-control": "no-store"})
 
 
 @log.post(
     "/changes/{change_id}/undo",
     summary="Take a change back",
-    response_model=answers.Open,
+    response_model=Undone,
     responses=documented(409, 422) | schemas.FORBIDDEN,
 )
 async def undo_change(
@@ -141,4 +132,4 @@ async def undo_change(
         detail = say_code(error.code, error.params, context.language)
         status = 404 if error.code == "unknown_change" else 409
         raise AppError(status, error.code.replace("_", "-"), title, detail) from error
-    return json_response({"undone": change_id, "versions": {"catalog": done.version}})
+    return json_response(Undone(change_id, Versions.of(done.version)), language=context.language)

@@ -8,7 +8,7 @@ from typing import Any
 from app.core.estimates import Message
 from app.core.faults import FieldError
 from app.errors import PROBLEM_MEDIA_TYPE, AppError, ErrorItem, Problem
-from app.services.catalogue import AmbiguousName, NotInCatalogue
+from app.services.cards import AmbiguousName, NotInCatalogue
 from app.texts.say import say_fault, say_message
 
 Responses = dict[int | str, dict[str, Any]]

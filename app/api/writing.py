@@ -15,11 +15,12 @@ from app.api.route import ApiRoute
 from app.api.schemas import writing as schemas
 from app.api.writers import read_batch, read_json, refused, rows_at_fault, writer
 from app.core.faults import InputFault
-from app.services import importing, quotes
-from app.services.importing import Author, ImportOptions, ImportRefused, import_items
-from app.services.measurement_notes import notes_body, notes_of
-from app.services.money import in_currency
+from app.services import imports, quotes
+from app.services.imports import Author, ImportOptions, ImportRefused, ImportReport, import_items
+from app.services.measurements import notes_of
+from app.services.money import with_currency
 from app.services.quotes import QuoteNotFound
+from app.services.results import Versions
 from app.services.verification import is_measurement
 
 router = APIRouter(tags=["writing"], route_class=ApiRoute)
@@ -47,13 +48,16 @@ async def _store(request: Request, kind: str, dry_run: bool, why: str | None) ->
             raise refused(error, context.language) from error
         if not report.ok:
             raise rows_at_fault(report, batch, context.language)
-        body = importing.report_body(report, context.language)
-        if kind == "benchmarks":
-            body["notes"] = notes_body(notes_of(report, context.snapshot), context.language)
         # What was there already is no new thing.
-        return json_response(body, 201 if report.stored else 200, NO_STORE)
+        return _reported(report, context)
 
     return await run_in_threadpool(work)
+
+
+def _reported(report: ImportReport, context: Context) -> Response:
+    notes = notes_of(report, context.snapshot) if report.kind == "benchmarks" else None
+    found = imports.import_answer(report, context.language, notes)
+    return json_response(found, 201 if report.stored else 200, NO_STORE, context.language)
 
 
 @router.post("/prices", summary="Add prices", openapi_extra=schemas.body("prices"), **schemas.CREATED)
@@ -132,6 +136,7 @@ async def add_models(
 @router.post(
     "/quotes/compare",
     summary="Suppliers side by side",
+    response_model=quotes.QuoteComparison,
     openapi_extra=schemas.COMPARE_BODY,
     responses=documented(422),
 )
@@ -154,23 +159,31 @@ async def compare_quotes(
 
     def work() -> Response:
         context = Context.of(request)
-        found = quotes.compare_quotes(
-            context.engine, context.snapshot, context.today, context.language, ids, workload
-        )
-        found = in_currency(found, context.currency, context.snapshot, context.today)
-        return json_response(found, headers={"cache-control": "no-store"})
+        found = quotes.compare_quotes(context.engine, context.snapshot, context.today, ids, workload)
+        found = with_currency(found, context.currency, context.snapshot, context.today)
+        return json_response(found, language=context.language, headers=NO_STORE)
 
     return await run_in_threadpool(work)
 
 
-@router.post("/quotes/{quote_id}/confirm", summary="Let a held quote count", responses=_PROBLEMS)
+@router.post(
+    "/quotes/{quote_id}/confirm",
+    summary="Let a held quote count",
+    response_model=quotes.QuoteChanged,
+    responses=_PROBLEMS,
+)
 async def confirm_quote(request: Request, quote_id: QuoteId, why: Why = None, lang: Lang = None) -> Response:
     """Somebody has looked: the quote is what it says."""
     del lang
     return await _set_quote(request, quote_id, why, quotes.confirm_quote)
 
 
-@router.delete("/quotes/{quote_id}", summary="Withdraw a quote", responses=_PROBLEMS | documented(404))
+@router.delete(
+    "/quotes/{quote_id}",
+    summary="Withdraw a quote",
+    response_model=quotes.QuoteChanged,
+    responses=_PROBLEMS | documented(404),
+)
 async def withdraw_quote(request: Request, quote_id: QuoteId, why: Why = None, lang: Lang = None) -> Response:
     """It stays on record and drives no choice any more."""
     del lang
@@ -186,7 +199,8 @@ async def _set_quote(request: Request, quote_id: str, why: str | None, change: A
             version = change(context.engine, quote_id, Author(f"{key.name} ({key.id})", why or ""))
         except QuoteNotFound as missing:
             raise not_found(context.language) from missing
-        return json_response({"id": quote_id, "versions": {"catalog": version}})
+        found = quotes.QuoteChanged(quote_id, Versions.of(version))
+        return json_response(found, language=context.language)
 
     return await run_in_threadpool(work)
 
@@ -194,6 +208,7 @@ async def _set_quote(request: Request, quote_id: str, why: str | None, change: A
 @router.post(
     "/imports/{kind}",
     summary="Import a CSV, XLSX or JSON file",
+    response_model=imports.ImportAnswer,
     openapi_extra=schemas.FILE_BODY,
     responses=_PROBLEMS | documented(404),
 )
@@ -225,15 +240,12 @@ async def import_file(
         )
         author = Author(f"{key.name} ({key.id})", why or "")
         try:
-            report = importing.import_file(context.engine, kind, content, author, options)
+            report = imports.import_file(context.engine, kind, content, author, options)
         except ImportRefused as error:
             raise refused(error, context.language) from error
         if not report.ok and not dry_run:
             raise rows_at_fault(report, None, context.language)
-        body = importing.report_body(report, context.language)
-        if kind == "benchmarks":
-            body["notes"] = notes_body(notes_of(report, context.snapshot), context.language)
-        return json_response(body, 201 if report.stored else 200, NO_STORE)
+        return _reported(report, context)
 
     return await run_in_threadpool(work)
 

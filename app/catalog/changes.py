@@ -219,7 +219,7 @@ def undo(engine: Engine, entry_id: int, author: Author) -> Written:
         )
 
 
-def is_undoable(table: str, before: Row | None, after: Row | None) -> bool:
+def is_undoable(table: str, before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> bool:
     """Whether an entry can be taken back: a change of a row of the catalogue, not a load of the seed."""
     return table in _TABLES and (before is not None or after is not None)
 

@@ -10,6 +10,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Any
 
+from app.core.answer import answer
 from app.core.gpu import Figure, Source
 from app.core.model.architecture import ModelArchitecture
 
@@ -301,16 +302,22 @@ def remarks_for(
     return (*own, *(fact for fact in everywhere if fact.status in _ABOUT_TRADE))
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("formula", "note"))
 class Fact:
     """One fact of a card that is no number to calculate with, and where it was read."""
 
     value: str
+    """The fact."""
     basis: str
+    """How it is known."""
     source: Source
+    """Where it was read."""
     as_of: str
+    """Day of the fact, ISO 8601."""
     formula: str = ""
+    """How it was worked out; absent where it was read."""
     note: str = ""
+    """What is to be said of it; absent where nothing is."""
 
 
 @dataclass(frozen=True, slots=True)

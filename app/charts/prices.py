@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from math import ceil, floor, log10
-from typing import Any
+from typing import Any, Protocol
 
 from app.charts.theme import (
     Figure,
@@ -21,10 +21,45 @@ from app.charts.theme import (
     template,
 )
 
-Price = Mapping[str, Any]
 FOREIGN_SERIES = 2
 HELD = frozenset({"price_held", "price_likely_server_price", "price_far_from_history", "price_superseded"})
 """Reasons for which a dated price is kept and not used: its point is hollow."""
+
+
+class Dated(Protocol):
+    """An amount of a day: what has a place in the drawing."""
+
+    @property
+    def observed_on(self) -> str:
+        """Day, month or year, ISO 8601; empty where it is not known."""
+
+    @property
+    def amount_cny(self) -> float | None:
+        """Yuan; None where no rate is known."""
+
+
+class Observed(Dated, Protocol):
+    """An observation of a price."""
+
+    @property
+    def per(self) -> str:
+        """card, or server-8."""
+
+    @property
+    def currency(self) -> str:
+        """ISO 4217 code."""
+
+    @property
+    def condition(self) -> str:
+        """new, used, refurbished or modded."""
+
+    @property
+    def channel(self) -> str:
+        """Who sells."""
+
+    @property
+    def unused_code(self) -> str | None:
+        """Why it cannot count; None where it can."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +90,8 @@ def day_of(text: str) -> str:
 
 
 def history_chart(
-    prices: Sequence[Price],
-    current: Price | None,
+    prices: Sequence[Observed],
+    current: Dated | None,
     theme: str,
     language: str,
     gettext: Gettext,
@@ -72,13 +107,11 @@ def history_chart(
     """
     frame = frame or Frame()
     role = roles(theme)
-    usable = [
-        p for p in prices if p.get("amount_cny") and p.get("observed_on") and p.get("per", "card") == "card"
-    ]
+    usable = [p for p in prices if p.amount_cny and p.observed_on and p.per == "card"]
     data = _foreign_lines(usable, frame, role, gettext) + _yuan_points(usable, frame, role, gettext)
-    if current and current.get("observed_on"):
+    if current and current.observed_on:
         data.append(_in_force(current, frame, role, ink(theme), gettext))
-    amounts = [p["amount_cny"] / frame.cny_per_unit for p in usable]
+    amounts = [_amount(p, frame) for p in usable]
     if frame.launch_cny:
         amounts.append(frame.launch_cny / frame.cny_per_unit)
     layout = {
@@ -97,9 +130,9 @@ def history_chart(
     return figure(theme, data, layout)
 
 
-def _days(usable: Sequence[Price], frame: Frame) -> dict[str, Any]:
+def _days(usable: Sequence[Observed], frame: Frame) -> dict[str, Any]:
     """The axis from the first observation to today, so that the band of fresh days is whole."""
-    days = sorted(day_of(p["observed_on"]) for p in usable)
+    days = sorted(day_of(p.observed_on) for p in usable)
     return {"range": [days[0], max(days[-1], frame.today)]} if days and frame.today else {}
 
 
@@ -112,21 +145,25 @@ def _words(gettext: Gettext) -> dict[str, str]:
     }
 
 
-def _points(rows: Sequence[Price], frame: Frame) -> dict[str, Any]:
+def _points(rows: Sequence[Dated], frame: Frame) -> dict[str, Any]:
     return {
-        "x": [day_of(p["observed_on"]) for p in rows],
-        "y": [p["amount_cny"] / frame.cny_per_unit for p in rows],
+        "x": [day_of(p.observed_on) for p in rows],
+        "y": [_amount(p, frame) for p in rows],
         "hovertemplate": f"%{{x|%Y-%m-%d}}: {frame.sign}%{{y:,.0f}}<extra>%{{fullData.name}}</extra>",
     }
 
 
+def _amount(price: Dated, frame: Frame) -> float:
+    return (price.amount_cny or 0.0) / frame.cny_per_unit
+
+
 def _foreign_lines(
-    usable: Sequence[Price], frame: Frame, role: Mapping[str, Any], gettext: Gettext
+    usable: Sequence[Observed], frame: Frame, role: Mapping[str, Any], gettext: Gettext
 ) -> list[dict[str, Any]]:
-    groups: dict[tuple[str, str, str], list[Price]] = {}
+    groups: dict[tuple[str, str, str], list[Observed]] = {}
     for price in usable:
-        if price["currency"] != "CNY" and price.get("unused_code") not in HELD:
-            key = (price["currency"], price["condition"], price["channel"])
+        if price.currency != "CNY" and price.unused_code not in HELD:
+            key = (price.currency, price.condition, price.channel)
             groups.setdefault(key, []).append(price)
     # The longest foreign series stand for the rest: a dozen lines would say less than two.
     longest = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))[:FOREIGN_SERIES]
@@ -142,7 +179,7 @@ def _foreign_lines(
                     condition=words.get(condition, condition),
                     currency=currency,
                 ),
-                **_points(sorted(rows, key=lambda p: day_of(p["observed_on"])), frame),
+                **_points(sorted(rows, key=lambda p: day_of(p.observed_on)), frame),
                 "line": {"color": colour, "width": 1.5},
                 "marker": {"color": colour, "size": 4},
             }
@@ -151,15 +188,15 @@ def _foreign_lines(
 
 
 def _yuan_points(
-    usable: Sequence[Price], frame: Frame, role: Mapping[str, Any], gettext: Gettext
+    usable: Sequence[Observed], frame: Frame, role: Mapping[str, Any], gettext: Gettext
 ) -> list[dict[str, Any]]:
-    groups: dict[str, list[Price]] = {}
-    held = []
+    groups: dict[str, list[Observed]] = {}
+    held: list[Observed] = []
     for price in usable:
-        if price.get("unused_code") in HELD:
+        if price.unused_code in HELD:
             held.append(price)
-        elif price["currency"] == "CNY":
-            groups.setdefault(price["condition"], []).append(price)
+        elif price.currency == "CNY":
+            groups.setdefault(price.condition, []).append(price)
     words = _words(gettext)
     parts = role["memory_parts"]
     colours = {"new": parts["weights"], "used": parts["kv_cache"], "refurbished": parts["engine"]}
@@ -187,15 +224,14 @@ def _yuan_points(
 
 
 def _in_force(
-    current: Price, frame: Frame, role: Mapping[str, Any], edge: str, gettext: Gettext
+    current: Dated, frame: Frame, role: Mapping[str, Any], edge: str, gettext: Gettext
 ) -> dict[str, Any]:
-    amount = current["amount_cny"] / frame.cny_per_unit
     return {
         "type": "scatter",
         "mode": "markers+text",
         "name": gettext("in force"),
         **_points([current], frame),
-        "text": [f"{frame.sign}{amount:,.0f}  "],
+        "text": [f"{frame.sign}{_amount(current, frame):,.0f}  "],
         "textposition": "middle left",
         "marker": {"color": role["recommended"], "size": 12, "line": {"color": edge, "width": 1}},
     }
@@ -226,13 +262,13 @@ def _share_of(days: Sequence[str], today: str, share: float) -> str:
 
 
 def _surroundings(
-    usable: Sequence[Price], frame: Frame, theme: str, gettext: Gettext
+    usable: Sequence[Observed], frame: Frame, theme: str, gettext: Gettext
 ) -> dict[str, list[dict[str, Any]]]:
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     role, faint = roles(theme), faint_ink(theme)
     small = {"size": 11, "color": faint}
-    days = sorted(day_of(p["observed_on"]) for p in usable)
+    days = sorted(day_of(p.observed_on) for p in usable)
     if frame.fresh_from and frame.today:
         band = {"x0": frame.fresh_from, "x1": frame.today, "y0": 0, "y1": 1, "layer": "below"}
         shapes.append(

@@ -9,17 +9,19 @@ import argparse
 import getpass
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
-from app.services import importing, maintenance, pulling
-from app.services.importing import IMPORT_KINDS, Author, ImportOptions, ImportRefused
-from app.services.measurement_notes import notes_body, notes_of
+from app.services import imports, maintenance
+from app.services.answers import as_json
+from app.services.imports import IMPORT_KINDS, Author, ImportOptions, ImportRefused, pull_outcome
+from app.services.measurements import notes_of
 from app.services.store import CatalogStore
+from app.texts.say import say_message
 
 _SHOWN_FAULTS = 50
 
@@ -45,24 +47,22 @@ def import_table(kind: str, options: argparse.Namespace) -> None:
     )
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         try:
-            report = importing.import_path(engine, kind, options.file, author_of(options), wanted)
+            report = imports.import_path(engine, kind, options.file, author_of(options), wanted)
         except ImportRefused as error:
-            raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
-        notes: list[Any] = []
-        if kind == "benchmarks":
-            notes = notes_body(notes_of(report, CatalogStore(engine).snapshot()), language)
+            raise CommandFailure(imports.refusal_text(error, language), EXIT_INPUT) from error
+        notes = notes_of(report, CatalogStore(engine).snapshot()) if kind == "benchmarks" else []
     if options.json:
-        write_json(importing.report_body(report, language) | ({"notes": notes} if notes else {}))
+        write_json(as_json(imports.import_answer(report, language, notes or None), language))
     else:
         for fault in (*report.faults[:_SHOWN_FAULTS], *report.confirmed[:_SHOWN_FAULTS]):
             where = ":".join(filter(None, (options.file.name, str(fault.line or ""), fault.column)))
             value = f" {fault.value!r}:" if fault.value else ""
-            write(f"{where}:{value} {importing.fault_text(fault, language)}")
-        for note in notes[:_SHOWN_FAULTS]:
-            write(f"{options.file.name}:{note['line']}: {note['text']}")
-        write(importing.summary(report, language))
+            write(f"{where}:{value} {imports.fault_text(fault, language)}")
+        for line, note in notes[:_SHOWN_FAULTS]:
+            write(f"{options.file.name}:{line}: {say_message(note, language)}")
+        write(imports.summary(report, language))
     if not report.ok:
-        raise CommandFailure(importing.nothing_stored(report, language), EXIT_INPUT)
+        raise CommandFailure(imports.nothing_stored(report, language), EXIT_INPUT)
 
 
 def import_catalogue(options: argparse.Namespace) -> None:
@@ -70,16 +70,14 @@ def import_catalogue(options: argparse.Namespace) -> None:
     language = language_of(options.lang)
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         try:
-            report = importing.import_catalog(
-                engine, options.file, author_of(options), dry_run=options.dry_run
-            )
+            report = imports.import_catalog(engine, options.file, author_of(options), dry_run=options.dry_run)
         except ImportRefused as error:
-            raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
+            raise CommandFailure(imports.refusal_text(error, language), EXIT_INPUT) from error
     if options.json:
-        write_json(importing.catalog_report_body(report, language))
+        write_json(as_json(imports.catalog_import(report, language), language))
     else:
         for file, fault in report.faults:
-            write(f"{file}:{fault.line}:{fault.column}: {importing.fault_text(fault, language)}")
+            write(f"{file}:{fault.line}:{fault.column}: {imports.fault_text(fault, language)}")
         write(
             f"{report.inserted:,} rows new, {report.updated:,} changed, {report.unchanged:,} as before. "
             f"Catalogue {report.version}."
@@ -130,7 +128,7 @@ def add_commands(commands: Any) -> None:
     template.add_argument("kind", metavar="KIND", choices=sorted(IMPORT_KINDS))
     _common(template, _template)
     pull = commands.add_parser("pull", help="fetch rents or exchange rates", description="Fetch data.")
-    pull.add_argument("kind", metavar="KIND", choices=pulling.KINDS, help="rates or rentals")
+    pull.add_argument("kind", metavar="KIND", choices=imports.PULLED_KINDS, help="rates or rentals")
     pull.add_argument("--provider", action="append", default=[], help="only this one; may be repeated")
     pull.add_argument("--folder", type=Path, help="rentals: catalogue files already at hand")
     pull.add_argument("--dry-run", action="store_true", help="check and report only")
@@ -151,19 +149,19 @@ def _import(options: argparse.Namespace) -> None:
 
 def _template(options: argparse.Namespace) -> None:
     if options.json:
-        write_json({"kind": options.kind, "columns": importing.columns_of(options.kind)})
+        write_json(as_json(imports.columns_of(options.kind), language_of(options.lang)))
     else:
-        write(importing.template(options.kind, language_of(options.lang)).rstrip("\n"))
+        write(imports.template(options.kind, language_of(options.lang)).rstrip("\n"))
 
 
 def _export(options: argparse.Namespace) -> None:
     kind = options.format or ("sqlite" if options.out.suffix in (".db", ".sqlite", ".sqlite3") else "csv")
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         try:
-            made = importing.export_catalog(engine, options.out, kind)
+            made = imports.export_catalog(engine, options.out, kind)
         except ImportRefused as error:
             raise CommandFailure(
-                importing.refusal_text(error, language_of(options.lang)), EXIT_INPUT
+                imports.refusal_text(error, language_of(options.lang)), EXIT_INPUT
             ) from error
         except OSError as error:
             raise CommandFailure(f"{options.out} cannot be written: {error.strerror}", EXIT_INPUT) from error
@@ -178,21 +176,36 @@ def _pull(options: argparse.Namespace) -> None:
     wanted = ImportOptions(_today(), dry_run=options.dry_run, confirm=options.confirm)
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         try:
-            found = pulling.pull_kind(
+            found = imports.pull_kind(
                 engine, options.kind, options.provider, options.folder, author_of(options), wanted
             )
-        except pulling.ProviderDown as error:
+        except imports.ProviderDown as error:
             if options.json:
                 write_json({"kind": options.kind, "providers": [], "error": str(error)})
             raise CommandFailure(str(error), EXIT_INPUT) from error
     if options.json:
-        write_json({"kind": options.kind, "providers": [pulling.outcome_body(o, language) for o in found]})
+        write_json(
+            {"kind": options.kind, "providers": [as_json(pull_outcome(o, language), language) for o in found]}
+        )
     else:
         for outcome in found:
-            write(pulling.outcome_line(outcome))
-    if not any(pulling.answered(outcome) for outcome in found):
+            write(_outcome_line(outcome))
+    if not any(outcome.report is not None and outcome.report.ok for outcome in found):
         raise CommandFailure("no provider gave anything", EXIT_INPUT)
 
 
-def _today() -> Any:
+def _outcome_line(outcome: imports.Outcome) -> str:
+    """What one provider gave, in a line."""
+    report = outcome.report
+    if report is None:
+        return f"{outcome.provider}: {outcome.error}"
+    left = ", ".join(f"{count} {reason}" for reason, count in outcome.left_out.items())
+    tail = f"; left out: {left}" if left else ""
+    return (
+        f"{outcome.provider}: {report.inserted:,} new, {report.unchanged:,} as before, "
+        f"{report.fault_count:,} at fault{tail}"
+    )
+
+
+def _today() -> date:
     return datetime.now(UTC).date()

@@ -12,10 +12,11 @@ from app.commands import question
 from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
 from app.core.faults import InputFault
-from app.services import importing, maintenance, own_cards, verification
-from app.services.catalogue import NotInCatalogue, find_gpu
-from app.services.importing import ImportOptions, ImportRefused
-from app.services.predictions import predict_now
+from app.services import imports, maintenance, own_cards, verification
+from app.services.answers import as_json
+from app.services.cards import NotInCatalogue, find_gpu
+from app.services.imports import ImportOptions, ImportRefused
+from app.services.measurements import predict_now
 from app.services.store import CatalogStore
 from app.texts.language import translations
 from app.texts.say import say_fault, say_message, term
@@ -87,23 +88,23 @@ def import_measurement(options: argparse.Namespace) -> None:
         except InputFault as fault:
             raise _said(fault, language) from fault
         except ImportRefused as error:
-            raise CommandFailure(importing.refusal_text(error, language), EXIT_INPUT) from error
+            raise CommandFailure(imports.refusal_text(error, language), EXIT_INPUT) from error
     report = stored.report
-    card = own_cards.check_body(stored.own, language)
+    card = own_cards.said_check(stored.own, language)
     said = [say_message(note, language) for note in stored.notes]
     if options.json:
-        rows = importing.report_body(report, language) if report else None
-        write_json({"card": card, "import": rows, "kept": stored.kept, "notes": said})
+        rows = as_json(imports.import_answer(report, language), language) if report else None
+        write_json({"card": as_json(card, language), "import": rows, "kept": stored.kept, "notes": said})
     else:
         _write_card(card, language)
         for line in said:
             write(line)
         if report is not None:
             for cell in report.faults:
-                write(f"{options.file.name}: {cell.column}: {importing.fault_text(cell, language)}")
-            write(importing.summary(report, language))
+                write(f"{options.file.name}: {cell.column}: {imports.fault_text(cell, language)}")
+            write(imports.summary(report, language))
     if report is not None and not report.ok:
-        raise CommandFailure(importing.nothing_stored(report, language), EXIT_INPUT)
+        raise CommandFailure(imports.nothing_stored(report, language), EXIT_INPUT)
 
 
 def _cards(options: argparse.Namespace) -> None:
@@ -115,35 +116,36 @@ def _cards(options: argparse.Namespace) -> None:
         except NotInCatalogue as missing:
             raise CommandFailure(f"{options.gpu} names no card of the catalogue", EXIT_INPUT) from missing
         predict_now(snapshot)
-        found = [own_cards.check_body(own, language) for own in own_cards.own_checks(snapshot, gpu_id)]
+        found = own_cards.said_checks(snapshot, gpu_id, language)
     if options.json:
-        write_json({"items": found})
+        write_json(as_json(found, language))
         return
-    for card in found:
-        write(f"{card['measured_on']}  {card['reported_name']}".rstrip())
+    for card in found.items:
+        write(f"{card.measured_on}  {card.reported_name}".rstrip())
         _write_card(card, language)
-    if not found:
+    if not found.items:
         write("No measurement of an own card is stored: see `cardworth verify`.")
 
 
-def _write_card(card: dict[str, Any], language: str) -> None:
+def _write_card(card: own_cards.CheckAnswer, language: str) -> None:
     _ = translations(language).gettext
-    write(card["text"])
-    for figure in card["figures"]:
-        mark = "ok" if figure["ok"] else figure["text"]
-        if figure["reported"]:
-            write(f"  {figure['figure']}: {figure['reported']}  {mark}")
+    write(card.text)
+    for figure in card.figures:
+        mark = "ok" if figure.ok else figure.text
+        if figure.reported:
+            write(f"  {figure.figure}: {figure.reported}  {mark}")
         else:
-            numbers = f"{figure['measured']:.4g} / {figure['expected']:.4g} {figure['unit']}".rstrip()
-            write(f"  {figure['figure']}: {numbers}  {mark}")
-    for row in card["workload"]:
-        inside = _("inside") if row["inside"] else _("outside")
+            numbers = f"{figure.measured:.4g} / {figure.expected:.4g} {figure.unit}".rstrip()
+            write(f"  {figure.figure}: {numbers}  {mark}")
+    for row in card.workload:
         said = _("{measured}, estimated without it {low} to {high}, most likely {expected}: {inside}").format(
-            measured=f"{row['measured']:.4g} {term('unit', row['unit'], language)}",
-            inside=inside,
-            **{name: f"{row[name]:.4g}" for name in ("low", "expected", "high")},
+            measured=f"{row.measured:.4g} {term('unit', row.unit, language)}",
+            inside=_("inside") if row.inside else _("outside"),
+            low=f"{row.low:.4g}",
+            expected=f"{row.expected:.4g}",
+            high=f"{row.high:.4g}",
         )
-        write(f"  {_(row['figure'])}: {said}")
+        write(f"  {_(row.figure)}: {said}")
 
 
 def _said(fault: InputFault, language: str) -> CommandFailure:

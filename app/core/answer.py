@@ -10,10 +10,15 @@ what is stored.
 
 from __future__ import annotations
 
+import ast
+import inspect
+import itertools
 import math
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Protocol, TypeVar, dataclass_transform, get_type_hints
 
 import numpy as np
@@ -25,6 +30,7 @@ _SIGNIFICANT = f"%.{SIGNIFICANT_DIGITS}g"
 _AS_THEY_ARE = frozenset({str, bool, int, type(None)})
 
 T = TypeVar("T")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 Schema = dict[str, Any]
 
 
@@ -150,20 +156,44 @@ def dollar_name(name: str) -> str:
     return "" if found == name else found
 
 
-def _is_none(value: Any) -> bool:
-    return value is None
+def parts_of(value: Any) -> dict[str, Any]:
+    """The fields of an answer by name: what a fuller one is made of."""
+    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
-@dataclass_transform(frozen_default=True)
+def _is_missing(value: Any) -> bool:
+    return value is None or (type(value) is str and not value)
+
+
+def _inherited_texts(kind: type) -> dict[str, str]:
+    """The strings under the fields of the answers that a class is made from: pydantic reads its own alone."""
+    found: dict[str, str] = {}
+    for base in kind.__mro__[-1:0:-1]:
+        if "__pydantic_config__" not in vars(base):
+            continue
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0].body  # type: ignore[attr-defined]
+        for line, text in itertools.pairwise(body):
+            if isinstance(line, ast.AnnAssign) and isinstance(text, ast.Expr):
+                found[ast.unparse(line.target)] = inspect.cleandoc(ast.literal_eval(text.value))
+    return found
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def answer(
-    *, omit: Sequence[str] = (), hide: Sequence[str] = (), shown: Sequence[str] = ()
+    *,
+    omit: Sequence[str] = (),
+    hide: Sequence[str] = (),
+    shown: Sequence[str] = (),
+    renamed: Mapping[str, str] = NOTHING,
 ) -> Callable[[type[T]], type[T]]:
     """A frozen dataclass with slots that is an answer, or a part of one.
 
     Parameters
     ----------
-    omit: fields that are left out of the JSON where they are None. hide: fields that never are in it.
+    omit: fields that are left out of the JSON where they are None or an empty text.
+    hide: fields that never are in it.
     shown: properties that are in it beside the fields, such as the codes of messages.
+    renamed: names in the JSON of fields whose name there is a word of Python: from, class.
     """
 
     def made_answer(cls: type[T]) -> type[T]:
@@ -175,16 +205,16 @@ def answer(
             while inner["type"] != "dataclass-args":
                 inner = inner["schema"]
             for described in inner["fields"]:
-                if described["name"] in omit:
-                    described["serialization_exclude_if"] = _is_none
-                if described["name"] in hide:
-                    described["serialization_exclude"] = True
+                _mark(described, omit, hide, renamed)
             inner["computed_fields"] = [_computed(made, name, name in omit, handler) for name in shown]
             return schema
 
         def json_schema(_kind: Any, schema: Any, handler: Any) -> Schema:
             written: Schema = handler(schema)
             described = handler.resolve_ref_schema(written).get("properties", {})
+            for name, text in _inherited_texts(made).items():
+                if (written_name := renamed.get(name, name)) in described:
+                    described[written_name] = {"description": text, **described[written_name]}
             for name, value in list(described.items()):
                 if dollars := dollar_name(name):
                     described[dollars] = _in_dollars(name, value)
@@ -199,6 +229,17 @@ def answer(
     return made_answer
 
 
+def _mark(described: Schema, omit: Sequence[str], hide: Sequence[str], renamed: Mapping[str, str]) -> None:
+    """Say in the schema of a field whether it is written, and under which name."""
+    name = described["name"]
+    if name in omit:
+        described["serialization_exclude_if"] = _is_missing
+    if name in hide:
+        described["serialization_exclude"] = True
+    if name in renamed:
+        described |= {"serialization_alias": renamed[name], "validation_alias": renamed[name]}
+
+
 def _computed(kind: type, name: str, omit: bool, handler: Any) -> Schema:
     written = getattr(kind, name)
     found: Schema = {
@@ -207,7 +248,7 @@ def _computed(kind: type, name: str, omit: bool, handler: Any) -> Schema:
         "return_schema": handler.generate_schema(get_type_hints(written.fget)["return"]),
         "metadata": {"pydantic_js_updates": {"description": written.__doc__}},
     }
-    return found | ({"serialization_exclude_if": _is_none} if omit else {})
+    return found | ({"serialization_exclude_if": _is_missing} if omit else {})
 
 
 def _in_dollars(name: str, value: Schema) -> Schema:

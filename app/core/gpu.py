@@ -43,17 +43,24 @@ class Source:
     read_on: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@answer(omit=("formula", "note"))
 class Figure:
     """One figure of a card with its provenance."""
 
-    value: float
+    value: Amount
+    """The figure, in `unit`."""
     unit: str
+    """GiB, GB/s, TFLOPS, TOPS, W …; 1 for counts and ratios."""
     basis: Basis
+    """How it is known."""
     source: Source
+    """Where it was read."""
     as_of: str
+    """Day of the figure, ISO 8601."""
     formula: str = ""
+    """How it was worked out; absent where it was read."""
     note: str = ""
+    """What is to be said of it; absent where nothing is."""
 
 
 _SERIES = re.compile(
@@ -130,6 +137,11 @@ class Gpu:
     aliases: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Text facts shown on the page: die, power connector, partition note, availability …"""
+
+    @property
+    def label(self) -> str:
+        """Its short name, as tables have it: RTX 4090."""
+        return short_card_name(self.name)
 
     @property
     def ref(self) -> GpuRef:

@@ -79,12 +79,12 @@ def encode(body: Any, language: str) -> bytes:
     """An answer as the JSON that goes out, its texts said in a language."""
     if getattr(body, "rate", None) is not None and getattr(body, "currency", "CNY") == "USD":
         return to_json(as_json(body, language))
-    return adapter(type(body)).dump_json(body, context=_reader(language))
+    return adapter(type(body)).dump_json(body, by_alias=True, context=_reader(language))
 
 
 def as_json(body: Any, language: str) -> Any:
     """The same as lists and dicts."""
-    written = adapter(type(body)).dump_python(body, mode="json", context=_reader(language))
+    written = adapter(type(body)).dump_python(body, mode="json", by_alias=True, context=_reader(language))
     rate = getattr(body, "rate", None)
     if rate is not None and getattr(body, "currency", "CNY") == "USD":
         _add_dollars(written, rate.rate)
@@ -93,7 +93,7 @@ def as_json(body: Any, language: str) -> Any:
 
 def canonical(body: Any) -> Any:
     """An answer as it is stored: codes with their parameters where texts would be."""
-    return adapter(type(body)).dump_python(body, mode="json")
+    return adapter(type(body)).dump_python(body, mode="json", by_alias=True)
 
 
 def load(kind: type[T], stored: Any) -> T:
@@ -113,7 +113,8 @@ def _add_dollars(value: Any, rate: float) -> None:
     elif isinstance(value, dict):
         for key, amount in list(value.items()):
             name = dollar_name(key)
-            if not name:
+            if not name or (isinstance(amount, dict) and "unit" in amount):
+                # What has a unit of its own, such as the launch price among the figures of a card, keeps it.
                 _add_dollars(amount, rate)
             elif isinstance(amount, dict):
                 value[name] = {part: _dollars(inner, rate) for part, inner in amount.items()}

@@ -8,19 +8,98 @@ from csv import DictReader
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import Any
 
 from app.catalog.rates import HOME, OLD_AFTER_DAYS
 from app.catalog.snapshot import Snapshot
+from app.core.answer import AnyMap, answer
 from app.core.gpu import Gpu
 from app.resources import resource_path
-from app.services.payload import Payload, gpu_label
 
 PCIE_CARD = "PCIe card"
 CONSUMER = "consumer"
 FRESH = ("fresh", "ageing")
 """Kinds of price coverage that are a yuan price within the age limit."""
 MODELS_SHOWN = 20
+
+
+@answer()
+class NamedCard:
+    """A card as lists name it."""
+
+    id: str
+    """Id of the card."""
+    label: str
+    """Its short name."""
+
+
+@answer()
+class MissingCards:
+    """The cards that lack one figure or fact."""
+
+    code: str
+    """Which figure or fact."""
+    cards: tuple[NamedCard, ...]
+    """The cards."""
+
+
+@answer()
+class Gap:
+    """One gap of the data with its list."""
+
+    code: str
+    """What is missing: no_recent_yuan_price, no_price, no_bandwidth …"""
+    count: int
+    """How many lack it."""
+    params: AnyMap
+    """Limits of the gap by name, such as days."""
+    items: tuple[str, ...]
+    """Ids of the cards, or currencies."""
+
+
+@answer(omit=("reason",))
+class UnjoinedName:
+    """A name that no card, or no model, took."""
+
+    name: str
+    """The name as it was read."""
+    rows: int
+    """Rows under it."""
+    reason: str = ""
+    """Code of why no card took it; absent for models."""
+
+
+@answer()
+class UnjoinedCards:
+    """Names of cards in the collections behind the seed that no card took, of one kind of rows."""
+
+    kind: str
+    """prices, rentals or benchmarks."""
+    rows: int
+    """Rows in all."""
+    names: tuple[UnjoinedName, ...]
+    """The names, the most frequent first."""
+
+
+@answer()
+class UnjoinedModels:
+    """Measurements whose model is none of the presets."""
+
+    rows: int
+    """Rows in all."""
+    kinds: int
+    """Different names."""
+    names: tuple[UnjoinedName, ...]
+    """The most frequent names."""
+
+
+@answer()
+class Unjoined:
+    """Rows that do not join to a card or to a model."""
+
+    cards: tuple[UnjoinedCards, ...]
+    """By card, as it was read."""
+    models: UnjoinedModels
+    """Measurements, by model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +130,22 @@ _MISSING: tuple[Missing, ...] = (
 )
 
 
-def missing_cards(snapshot: Snapshot) -> list[Payload]:
-    """For each figure or fact the cards that lack it: {code, cards}."""
+def missing_cards(snapshot: Snapshot) -> tuple[MissingCards, ...]:
+    """For each figure or fact the cards that lack it."""
     found = [
-        {"code": missing.code, "cards": [card(gpu) for gpu in snapshot.gpus if missing.lacks(gpu)]}
+        MissingCards(missing.code, tuple(named(gpu) for gpu in snapshot.gpus if missing.lacks(gpu)))
         for missing in _MISSING
     ]
     rented = {row.gpu_id for row in snapshot.rentals if not row.held}
     measured = {row.gpu_id for row in snapshot.benchmarks if not row.flag}
     for code, known in (("rent", rented), ("measurement", measured)):
-        found.append({"code": code, "cards": [card(gpu) for gpu in snapshot.gpus if gpu.id not in known]})
-    return found
+        found.append(MissingCards(code, tuple(named(gpu) for gpu in snapshot.gpus if gpu.id not in known)))
+    return tuple(found)
 
 
-def card(gpu: Gpu) -> Payload:
+def named(gpu: Gpu) -> NamedCard:
     """A card as lists name it."""
-    return {"id": gpu.id, "label": gpu_label(gpu)}
+    return NamedCard(gpu.id, gpu.label)
 
 
 def without_yuan_price(coverage: Mapping[str, str]) -> list[str]:
@@ -74,19 +153,16 @@ def without_yuan_price(coverage: Mapping[str, str]) -> list[str]:
     return [gpu_id for gpu_id, code in coverage.items() if code not in FRESH]
 
 
-def gaps(snapshot: Snapshot, as_of: date, coverage: Mapping[str, str], days: int) -> list[Payload]:
-    """Every gap that is one, with its number and its list: {code, count, params, items}."""
+def gaps(snapshot: Snapshot, as_of: date, coverage: Mapping[str, str], days: int) -> tuple[Gap, ...]:
+    """Every gap that is one, with its number and its list."""
     found = [
         _gap("no_recent_yuan_price", without_yuan_price(coverage), days=days),
         _gap("no_price", (gpu_id for gpu_id, code in coverage.items() if code == "none")),
         _gap("no_currency_rate", _without_rate(snapshot)),
         _gap("old_currency_rate", _old_rates(snapshot, as_of), days=OLD_AFTER_DAYS),
-        *(
-            _gap(f"no_{part['code']}", (item["id"] for item in part["cards"]))
-            for part in missing_cards(snapshot)
-        ),
+        *(_gap(f"no_{part.code}", (card.id for card in part.cards)) for part in missing_cards(snapshot)),
     ]
-    return [gap for gap in found if gap["count"]]
+    return tuple(gap for gap in found if gap.count)
 
 
 @lru_cache(maxsize=1)
@@ -97,39 +173,33 @@ def shipped_unjoined() -> tuple[Mapping[str, str], ...]:
         return tuple(DictReader(stream))
 
 
-def unjoined(snapshot: Snapshot) -> Payload:
-    """Rows that do not join: by card as it was read, and measurements by model.
-
-    Returns
-    -------
-    {cards: [{kind, rows, names: [{name, rows, reason}]}], models: {rows, names: [{name, rows}]}}, the most
-    frequent first.
-    """
-    kinds: dict[str, list[Payload]] = {}
+def unjoined(snapshot: Snapshot) -> Unjoined:
+    """Rows that do not join: by card as it was read, and measurements by model; the most frequent first."""
+    kinds: dict[str, list[UnjoinedName]] = {}
     for row in shipped_unjoined():
-        named = {"name": row["name_as_written"], "rows": int(row["rows"]), "reason": row["reason"]}
-        kinds.setdefault(row["kind"], []).append(named)
+        name = UnjoinedName(row["name_as_written"], int(row["rows"]), row["reason"])
+        kinds.setdefault(row["kind"], []).append(name)
     models = Counter(row.model_name for row in snapshot.benchmarks if not row.model_id)
-    return {
-        "cards": [
-            {
-                "kind": kind,
-                "rows": sum(name["rows"] for name in names),
-                "names": sorted(names, key=lambda n: (-n["rows"], n["name"])),
-            }
+    return Unjoined(
+        tuple(
+            UnjoinedCards(
+                kind,
+                sum(name.rows for name in names),
+                tuple(sorted(names, key=lambda n: (-n.rows, n.name))),
+            )
             for kind, names in kinds.items()
-        ],
-        "models": {
-            "rows": models.total(),
-            "kinds": len(models),
-            "names": [{"name": name, "rows": rows} for name, rows in models.most_common(MODELS_SHOWN)],
-        },
-    }
+        ),
+        UnjoinedModels(
+            models.total(),
+            len(models),
+            tuple(UnjoinedName(name, rows) for name, rows in models.most_common(MODELS_SHOWN)),
+        ),
+    )
 
 
-def _gap(code: str, items: Iterable[str], **params: Any) -> Payload:
-    listed = sorted(items)
-    return {"code": code, "count": len(listed), "params": params, "items": listed}
+def _gap(code: str, items: Iterable[str], **params: int) -> Gap:
+    listed = tuple(sorted(items))
+    return Gap(code, len(listed), params, listed)
 
 
 def _without_rate(snapshot: Snapshot) -> list[str]:

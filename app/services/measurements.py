@@ -1,23 +1,134 @@
-"""Published measurements, to be browsed: filters, order and the choices that the data offer."""
+"""Measurements: browsed with filters, what is said of new ones, and what the estimate says of each unseen."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from app.caching import Cache
+from app.catalog.importing import ImportReport
 from app.catalog.names import normalise_name
 from app.catalog.records import effective_date
 from app.catalog.snapshot import Snapshot
-from app.core.gpu import Benchmark
-from app.core.speed.measurements import source_family
-from app.services.payload import Payload, gpu_label, number
-from app.services.payload import source as source_body
+from app.core.answer import Figure, answer
+from app.core.engines import label_of
+from app.core.estimates import Basis, Message
+from app.core.gpu import Benchmark, GpuRef, Source
+from app.core.model.architecture import ModelArchitecture
+from app.core.speed.accuracy import observations
+from app.core.speed.evidence import Evidence
+from app.core.speed.hidden import held_out
+from app.core.speed.measurements import (
+    MAX_CARDS,
+    QUERIES_PER_S,
+    UNIT_OF_FAMILY,
+    group_of,
+    model_of_row,
+    question_of,
+    source_family,
+)
+from app.core.speed.scenarios import scenario_of, stated_precision
+from app.services.later import COMPUTING, Later, Pending
 
+MEASURED: Basis = "measured"
+"""A throughput that somebody timed."""
 USES = ("used", "flagged", "own")
 _KEPT = 4
+
+
+@answer()
+class MeasuredModel:
+    """The model of a measurement."""
+
+    id: str | None
+    """Id of the preset; null where it is none of them."""
+    name: str
+    """The model as the source names it."""
+
+
+@answer()
+class MeasurementRow:
+    """One measurement of throughput, of all its cards together, as it was normalised."""
+
+    id: str
+    """Id of the measurement."""
+    gpu: GpuRef
+    """The card."""
+    gpu_count: int
+    """Cards that worked together."""
+    model: MeasuredModel
+    """The model."""
+    task: str
+    """training, inference or finetune."""
+    phase: str
+    """prefill, decode, saturated …; empty for models without such phases."""
+    precision: str
+    """Format of the weights and of the computation; empty where it is not stated."""
+    value: Figure
+    """Throughput, in `unit`."""
+    unit: str
+    """images_per_s, samples_per_s, tokens_per_s, realtime_factor …"""
+    batch_per_gpu: Figure | None
+    """Images or sequences on each card at once."""
+    sequence_length: Figure | None
+    """Tokens of a sequence."""
+    image_size: Figure | None
+    """Pixels of a side."""
+    input_length: Figure | None
+    """Tokens of a prompt."""
+    output_length: Figure | None
+    """Tokens of an answer."""
+    framework: str
+    """Software that it ran on."""
+    framework_version: str
+    """Version of the software."""
+    interconnect: str
+    """Link between the cards as the source states it."""
+    observed_on: str
+    """Day, month or year of the measurement, ISO 8601."""
+    basis: Basis
+    """How it is known: measured."""
+    source: Source | None
+    """Where it was read."""
+    note: str
+    """What the source says beside."""
+    flag: str
+    """Why it is not used to predict; empty where it is."""
+    own: bool
+    """Whether it is of the team itself."""
+
+
+def measurement_row(snapshot: Snapshot, row: Benchmark) -> MeasurementRow:
+    """One measurement as it was normalised."""
+    return MeasurementRow(
+        row.id,
+        snapshot.gpu(row.gpu_id).ref,
+        row.gpu_count,
+        MeasuredModel(row.model_id or None, row.model_name),
+        row.task,
+        row.phase,
+        row.precision,
+        row.value,
+        row.unit,
+        row.batch_per_gpu,
+        row.sequence_length,
+        row.image_size,
+        row.input_length,
+        row.output_length,
+        row.framework,
+        row.framework_version,
+        row.interconnect,
+        row.observed_on,
+        MEASURED,
+        row.source,
+        row.note,
+        row.flag,
+        row.own,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +145,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedMeasurements:
     """What the reader asks to see; empty texts ask for everything."""
 
     gpu: str = ""
@@ -66,12 +177,12 @@ class Measurements:
     flagged: int
 
 
-_kept: Cache[Measurements] = Cache(_KEPT)
+_all: Cache[Measurements] = Cache(_KEPT)
 
 
 def measurements(snapshot: Snapshot) -> Measurements:
     """All measurements; worked out once for each catalogue version."""
-    return _kept.get(snapshot.digest, lambda: _build(snapshot))
+    return _all.get(snapshot.digest, lambda: _build(snapshot))
 
 
 def _build(snapshot: Snapshot) -> Measurements:
@@ -85,7 +196,7 @@ def _build(snapshot: Snapshot) -> Measurements:
         rows.append(
             Measurement(
                 row,
-                gpu_label(gpu),
+                gpu.label,
                 model,
                 normalise_name(" ".join(names)),
                 day.toordinal() if day else 0,
@@ -108,7 +219,7 @@ def _build(snapshot: Snapshot) -> Measurements:
     )
 
 
-def _frequent(values: Any) -> tuple[str, ...]:
+def _frequent(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(value for value, _ in Counter(values).most_common() if value)
 
 
@@ -122,7 +233,7 @@ _ORDERS: Mapping[str, Callable[[Measurement], Any]] = {
 ORDERS = tuple(_ORDERS)
 
 
-def matching(known: Measurements, wanted: Wanted, order: str = "date") -> list[Measurement]:
+def matching(known: Measurements, wanted: WantedMeasurements, order: str = "date") -> list[Measurement]:
     """The rows that are asked for: newest first, or by card, model or speed."""
     words = normalise_name(wanted.q).split()
     found = [
@@ -147,30 +258,147 @@ def _uses(row: Benchmark) -> Sequence[str]:
     return ("flagged" if row.flag else "used", *(("own",) if row.own else ()))
 
 
-def body(measurement: Measurement) -> Payload:
-    """One row as JSON."""
-    row = measurement.row
-    return {
-        "id": row.id,
-        "gpu": {"id": row.gpu_id, "label": measurement.label},
-        "gpu_count": row.gpu_count,
-        "model": {"id": row.model_id, "name": measurement.model, "as_written": row.model_name},
-        "task": row.task,
-        "phase": row.phase,
-        "precision": row.precision,
-        "batch_per_gpu": number(row.batch_per_gpu),
-        "sequence_length": number(row.sequence_length),
-        "image_size": number(row.image_size),
-        "input_length": number(row.input_length),
-        "output_length": number(row.output_length),
-        "value": number(row.value),
-        "unit": row.unit,
-        "framework": row.framework,
-        "framework_version": row.framework_version,
-        "interconnect": row.interconnect,
-        "observed_on": row.observed_on,
-        "source": source_body(row.source),
-        "note": row.note,
-        "flag": row.flag,
-        "own": row.own,
+MOST_NOTES = 1_000
+_FIELDS = frozenset(f.name for f in fields(Benchmark))
+
+
+def notes_of(report: ImportReport, snapshot: Snapshot) -> list[tuple[int, Message]]:
+    """Notes on the rows of an import of measurements, by line.
+
+    Parameters
+    ----------
+    report: of the import. snapshot: the catalogue, for the models.
+
+    Returns
+    -------
+    (line, message): what was taken for granted, then why estimates cannot use a row.
+    """
+    models = {key: preset.architecture for key, preset in snapshot.models.items()}
+    found = list(report.notes[:MOST_NOTES])
+    for line, row in report.measured[:MOST_NOTES]:
+        reason = why_unused(_benchmark(row), models)
+        if reason is not None:
+            found.append((line, reason))
+    return sorted(found, key=lambda n: n[0])
+
+
+def why_unused(row: Benchmark, models: Mapping[str, ModelArchitecture]) -> Message | None:
+    """Why the estimator does not take a measurement; None when it does."""
+    model = model_of_row(row, models)
+    if model is not None and question_of(row, model) is not None:
+        return None
+    if row.flag:
+        return Message("row_unused_flag")
+    if model is None:
+        return Message("row_unused_model")
+    if not stated_precision(row):
+        return Message("row_unused_precision")
+    if not label_of(row.framework):
+        return Message("row_unused_engine")
+    wanted = UNIT_OF_FAMILY.get(model.family, QUERIES_PER_S)
+    if row.unit != wanted:
+        return Message("row_unused_unit", {"family": model.family, "unit": row.unit})
+    return Message("row_unused_lengths")
+
+
+def _benchmark(row: Mapping[str, Any]) -> Benchmark:
+    stated = {k: v for k, v in row.items() if k in _FIELDS}
+    return Benchmark(**{**stated, "model_name": row["model_as_written"]})
+
+
+HIDDEN = "row"
+"""What a prediction has not seen: the row itself, and no other."""
+TIMED_PHASES = ("server", "interactive")
+"""Phases measured under a limit on the time to answer."""
+POLL_S = 0.02
+_predictions: Later[Mapping[str, Prediction]] = Later(2)
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The estimate for the question of one measurement, in the unit of its row, over all its cards."""
+
+    low: float
+    expected: float
+    high: float
+    basis: Basis
+    kind: str
+    """Class of `constants.WIDTHS`: cnn_training, decode …"""
+    ratio: float
+    """Measured over expected."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether the measurement lies in low..high."""
+        return self.low <= self.expected * self.ratio <= self.high
+
+
+def predictions(snapshot: Snapshot) -> Pending[Mapping[str, Prediction]]:
+    """Predictions by id of the measurement, as far as they are; the first to ask starts the work."""
+    return _predictions.get(snapshot.digest, lambda: predict_rows(snapshot))
+
+
+def predict_now(snapshot: Snapshot) -> None:
+    """Wait until the predictions are there: for those who cannot come back."""
+    pending = predictions(snapshot)
+    while pending.status == COMPUTING:
+        time.sleep(POLL_S)
+
+
+def predict_rows(snapshot: Snapshot) -> Mapping[str, Prediction]:
+    """Estimate every measurement from all the others.
+
+    Returns
+    -------
+    One entry for each row that states its question; of a class with a single row there is nothing to say.
+
+    Notes
+    -----
+    The other rows of the same card, model and source stay: this is how far a question is missed whose very
+    answer nobody has published. What is missed without card, model or source is on /method.
+    """
+    models = {key: preset.architecture for key, preset in snapshot.models.items()}
+    found, table = observations(snapshot.benchmarks, models, snapshot.gpus)
+    position = {gpu.id: i for i, gpu in enumerate(snapshot.gpus)}
+    kinds = {row.id: kind for row, kind in zip(found.rows, found.kinds, strict=True)}
+    measured = {row.id: row.value for row in found.rows}
+    said: dict[str, Prediction] = {}
+    for group in sorted({group_of(kind) for kind in found.kinds}):
+        evidence = Evidence.of(found, group, table, position)
+        if evidence is None:
+            continue
+        for held in held_out(evidence, kinds, (HIDDEN,)):
+            ratio = math.exp(held.log_error)
+            expected = measured[held.row_id] / ratio
+            reach = math.exp(held.width)
+            said[held.row_id] = Prediction(
+                expected / reach, expected, expected * reach, held.basis, held.kind, ratio
+            )
+    return said
+
+
+def why_unpredicted(row: Benchmark, snapshot: Snapshot) -> str:
+    """Code of why a row has no prediction: the first thing that it lacks.
+
+    One of flagged, model, card (nobody can estimate it there), precision, software, load, method, lengths,
+    cards, unit; else stated.
+    """
+    preset = snapshot.models.get(row.model_id)
+    model = model_of_row(row, {row.model_id: preset.architecture} if preset else {})
+    if row.flag:
+        return "flagged"
+    if model is None:
+        return "model"
+    if question_of(row, model, snapshot.gpu(row.gpu_id).usable_gib or math.nan) is not None:
+        return "card"
+    language = model.family == "decoder"
+    lacks = {
+        "precision": not stated_precision(row),
+        "software": not label_of(row.framework),
+        "load": row.phase in TIMED_PHASES and scenario_of(row) is None,
+        "method": row.task == "finetune" and language,
+        "lengths": row.task == "inference" and language and not row.output_length,
+        "cards": row.gpu_count > MAX_CARDS,
+        "unit": row.unit != UNIT_OF_FAMILY.get(model.family, QUERIES_PER_S),
     }
+    return next((code for code, lacking in lacks.items() if lacking), "stated")

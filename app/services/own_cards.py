@@ -13,16 +13,15 @@ from app.catalog.snapshot import Snapshot
 from app.core import memory as core_memory
 from app.core import speed as core_speed
 from app.core import verify
+from app.core.answer import Figure, answer
 from app.core.estimates import Message
 from app.core.faults import InputFault
-from app.core.gpu import Gpu
+from app.core.gpu import Gpu, GpuRef, Source
 from app.core.resolve import resolve
 from app.core.verify.check import UNITS, CardCheck, Finding, number, reported_name
 from app.core.workload import Parallelism, Workload
-from app.services import payload
 from app.services.later import COMPUTING, READY
-from app.services.payload import Payload
-from app.services.predictions import predictions
+from app.services.measurements import predictions
 from app.services.prepared import prepared
 from app.services.questions import parse_workload
 from app.texts.say import say_message
@@ -30,22 +29,93 @@ from app.texts.say import say_message
 _VENDOR_WORDS = ("nvidia ", "amd ", "intel(r) ", "intel ")
 
 
-@dataclass(frozen=True, slots=True)
+@answer(shown=("inside",))
 class Expectation:
-    """A figure of the workload beside its estimate."""
+    """A figure of the workload beside the estimate that has not seen it."""
 
     figure: str
     """speed, prefill or peak_memory."""
-    measured: float
-    low: float
-    expected: float
-    high: float
+    measured: Figure
+    """What was measured, in `unit`."""
+    low: Figure
+    """Lower end of the estimate's interval, in `unit`."""
+    expected: Figure
+    """The estimate, in `unit`."""
+    high: Figure
+    """Upper end of the interval, in `unit`."""
     unit: str
+    """GiB, or the unit of the speed: tokens_per_s, images_per_s …"""
 
     @property
     def inside(self) -> bool:
-        """Whether the measured figure lies in the stated interval."""
+        """Whether the measured figure lies in low..high."""
         return self.low <= self.measured <= self.high
+
+
+@answer()
+class CheckedFigure:
+    """A figure of a card beside what sound cards of its kind do."""
+
+    figure: str
+    """Which: memory_gib, copy_gb_s, fp16_tflops, multiprocessors …"""
+    measured: Figure | None
+    """What was measured, in `unit`; null where it is no number."""
+    expected: Figure | None
+    """What sound cards measurably do, in `unit`."""
+    least: Figure | None
+    """Below this it is a fault, in `unit`."""
+    unit: str
+    """GiB, GB/s, TFLOPS, W; empty for counts and names."""
+    reported: str
+    """What the driver reports, where it is no number."""
+    ok: bool
+    """Whether it is as it should be."""
+    fault: bool
+    """Whether the card is not what it is sold as because of it."""
+    code: str
+    """What is to be said, as a word that programs may compare; empty where it is as it should be."""
+    text: str
+    """The same in a sentence."""
+
+
+@answer()
+class CheckAnswer:
+    """What was measured on one card of the team, and whether it is what it is sold as."""
+
+    id: str
+    """Id of the measurement; empty where it is not kept."""
+    gpu: GpuRef
+    """The card as it is sold."""
+    reported_name: str
+    """Name that the driver gives."""
+    measured_on: str
+    """Day of the measurement, ISO 8601."""
+    as_sold: bool | None
+    """Whether it is what it is sold as; null where nothing was compared."""
+    code: str
+    """card_as_sold, card_doubtful or card_not_as_sold."""
+    text: str
+    """The same in a sentence."""
+    figures: tuple[CheckedFigure, ...]
+    """Each figure beside what such a card should do."""
+    workload: tuple[Expectation, ...]
+    """Figures of the workload beside the estimates that have not seen them."""
+    waiting: bool
+    """Whether the estimate of the speed without this measurement is still being worked out."""
+    source: Source | None
+    """Where it is kept."""
+
+
+@answer()
+class CheckList:
+    """What was measured on the team's cards of one kind."""
+
+    items: tuple[CheckAnswer, ...]
+    """The measurements, the newest first."""
+    next: str | None
+    """Null: there is one page."""
+    total: int
+    """How many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +131,7 @@ class OwnCheck:
     waiting: bool = False
     """The estimate of the speed without this measurement is still being worked out."""
     id: str = ""
-    source: Any = None
+    source: Source | None = None
 
 
 def own_checks(snapshot: Snapshot, gpu_id: str = "") -> list[OwnCheck]:
@@ -85,48 +155,43 @@ def check_answer(data: Mapping[str, Any], gpu: Gpu, snapshot: Snapshot) -> OwnCh
     return OwnCheck(gpu, check, found, str(data.get("measured_on") or "")[:10], name, waiting)
 
 
-def check_body(found: OwnCheck, language: str) -> Payload:
-    """A judged answer as JSON, in words too."""
+def said_check(found: OwnCheck, language: str) -> CheckAnswer:
+    """A judged answer of the script, in words too."""
     check, name = found.check, found.gpu.name
     faults = {id(f) for f in check.faults}
-    return {
-        "id": found.id,
-        "gpu": {"id": found.gpu.id, "name": name},
-        "reported_name": found.reported,
-        "measured_on": found.measured_on,
-        "as_sold": check.as_sold,
-        "code": check.verdict,
-        "text": say_message(Message(check.verdict, {"gpu": name}), language),
-        "figures": [
-            {
-                "figure": f.figure,
-                "measured": payload.number(f.measured),
-                "expected": payload.number(f.expected),
-                "least": payload.number(f.least),
-                "unit": UNITS.get(f.figure, ""),
-                "reported": f.reported,
-                "ok": f.ok,
-                "fault": id(f) in faults,
-                "code": f.code,
-                "text": _said(f, name, language),
-            }
+    return CheckAnswer(
+        found.id,
+        found.gpu.ref,
+        found.reported,
+        found.measured_on,
+        check.as_sold,
+        check.verdict,
+        say_message(Message(check.verdict, {"gpu": name}), language),
+        tuple(
+            CheckedFigure(
+                f.figure,
+                f.measured,
+                f.expected,
+                f.least,
+                UNITS.get(f.figure, ""),
+                f.reported,
+                f.ok,
+                id(f) in faults,
+                f.code,
+                _said(f, name, language),
+            )
             for f in check.findings
-        ],
-        "workload": [
-            {
-                "figure": e.figure,
-                "measured": payload.number(e.measured),
-                "low": payload.number(e.low),
-                "expected": payload.number(e.expected),
-                "high": payload.number(e.high),
-                "unit": e.unit,
-                "inside": e.inside,
-            }
-            for e in found.workload
-        ],
-        "waiting": found.waiting,
-        "source": payload.source(found.source) if found.source else None,
-    }
+        ),
+        found.workload,
+        found.waiting,
+        found.source,
+    )
+
+
+def said_checks(snapshot: Snapshot, gpu_id: str, language: str) -> CheckList:
+    """All that was measured on one card of the catalogue, or on all, in words; the newest first."""
+    found = tuple(said_check(own, language) for own in own_checks(snapshot, gpu_id))
+    return CheckList(found, None, len(found))
 
 
 def _kept(case: MemoryCase, snapshot: Snapshot) -> OwnCheck:

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
 
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
-from app.core.gpu import Gpu, PriceChoice
+from app.core.gpu import Gpu, PriceChoice, Source
 from app.core.gpu_table import link_over_pcie
-from app.core.question import CONDITIONS, PriceRules
-from app.services import payload
-from app.services.payload import Payload, gpu_label, number
-from app.services.provenance import price_provenance
+from app.services.cards import first_price, price_choices
 
 MOST_CARDS = 6
 MAX_NAME = 100
-# Fresh before stale, then in this order: the same price as the card list shows.
-CONDITION_ORDER = ("new", "refurbished", "used", "modded")
 _STATE = re.compile(r"(yes|no|optional)(?: \((.+)\))?")
 
 
@@ -84,6 +78,54 @@ ROW_BY_ID: Mapping[str, Row] = {row.id: row for row in ROWS}
 
 
 @dataclass(frozen=True, slots=True)
+class Cell:
+    """What one card has in one row: a number with its provenance, or words."""
+
+    value: float | None = None
+    basis: str = ""
+    source: Source | None = None
+    text: str = ""
+    note: str = ""
+    absent: bool = False
+    """Whether the card is known not to have what the row asks for."""
+    one_way: float | None = None
+    """Of a link: GB/s in one direction."""
+    over_pcie: float | None = None
+    """Of a link: how many times as fast as the card's PCIe."""
+    share: float | None = None
+    """Length of the value on the row's scale from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCard:
+    """One column: a card and the price that it is compared at."""
+
+    gpu: Gpu
+    price: PriceChoice | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One line with a cell for each card, in their order."""
+
+    row: Row
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """Some cards in comparison."""
+
+    cards: tuple[ComparedCard, ...]
+    rows: tuple[ComparedRow, ...]
+    condition: str
+
+    def row(self, row_id: str) -> ComparedRow | None:
+        """The line of an id, where it is shown."""
+        return next((found for found in self.rows if found.row.id == row_id), None)
+
+
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """The cards of an address, and the names in it that lead to none."""
 
@@ -109,7 +151,7 @@ def choose(snapshot: Snapshot, names: Sequence[str]) -> Chosen:
     return Chosen(tuple(ids[:MOST_CARDS]), tuple(faults), max(0, len(ids) - MOST_CARDS))
 
 
-def side_by_side(snapshot: Snapshot, ids: Sequence[str], as_of: date, condition: str = "") -> Payload:
+def side_by_side(snapshot: Snapshot, ids: Sequence[str], as_of: date, condition: str = "") -> SideBySide:
     """The comparison of some cards.
 
     Parameters
@@ -118,87 +160,55 @@ def side_by_side(snapshot: Snapshot, ids: Sequence[str], as_of: date, condition:
     as_of: the day whose prices count.
     condition: new, refurbished, used or modded; empty: for each card the one that counts first.
 
-    Returns
-    -------
-    {cards, rows, as_of, condition, versions}; a row has one cell for each card, in the order of the cards:
-    {value, basis, source, text, note, share, absent}; `share` is the length of its value on the row's scale
-    from 0, `absent` is true where the card is known not to have what the row asks for.
-
     Notes
     -----
     per 1000 yuan = 1000 x figure / yuan per card. Rates are dense, with fp32 accumulate. Prices of whole
     servers take no part. A card without a price has no such figure.
     """
-    gpus = [snapshot.gpu(gpu_id) for gpu_id in ids]
-    prices = {gpu.id: price_of(snapshot, gpu.id, as_of, condition) for gpu in gpus}
+    cards = tuple(
+        ComparedCard(snapshot.gpu(gpu_id), price_of(snapshot, gpu_id, as_of, condition)) for gpu_id in ids
+    )
     rows = []
     for row in ROWS:
-        cells = [_cell(snapshot, gpu, row, prices[gpu.id]) for gpu in gpus]
-        known = [cell["value"] for cell in cells if cell["value"] is not None]
-        if not known and not row.always and not any(cell["text"] for cell in cells):
-            continue
-        top = max(known, default=0.0)
-        for cell in cells:
-            cell["share"] = cell["value"] / top if cell["value"] is not None and top > 0 else None
-        rows.append({"id": row.id, "group": row.group, "kind": row.kind, "unit": row.unit, "cells": cells})
-    return {
-        "cards": [
-            {
-                "id": gpu.id,
-                "label": gpu_label(gpu),
-                "vendor": gpu.vendor,
-                "architecture": gpu.architecture,
-                "price": payload.price(choice) if (choice := prices[gpu.id]) else None,
-            }
-            for gpu in gpus
-        ],
-        "rows": rows,
-        "as_of": as_of.isoformat(),
-        "condition": condition,
-        "versions": payload.versions(snapshot.version),
-    }
+        cells = [_cell(snapshot, card, row) for card in cards]
+        known = [cell.value for cell in cells if cell.value is not None]
+        if known or row.always or any(cell.text for cell in cells):
+            top = max(known, default=0.0)
+            shares = [cell.value / top if cell.value is not None and top > 0 else None for cell in cells]
+            shown = tuple(replace(cell, share=part) for cell, part in zip(cells, shares, strict=True))
+            rows.append(ComparedRow(row, shown))
+    return SideBySide(cards, tuple(rows), condition)
 
 
 def price_of(snapshot: Snapshot, gpu_id: str, as_of: date, condition: str = "") -> PriceChoice | None:
     """The price of a card that the comparison uses."""
-    choices = snapshot.price_choices(as_of, PriceRules(), CONDITIONS)
-    if condition:
-        return choices.get((gpu_id, condition))
-    found = [choices[gpu_id, c] for c in CONDITION_ORDER if (gpu_id, c) in choices]
-    return min(found, key=lambda choice: choice.stale, default=None)
+    choices = price_choices(snapshot, gpu_id, as_of)
+    return choices.get(condition) if condition else first_price(choices)
 
 
-def _cell(snapshot: Snapshot, gpu: Gpu, row: Row, price: PriceChoice | None) -> Payload:
+def _cell(snapshot: Snapshot, card: ComparedCard, row: Row) -> Cell:
+    gpu, price = card.gpu, card.price
     if row.kind == "figure":
         return _figure(snapshot, gpu, row.id)
     if row.kind == "price":
-        return _body(
-            None if price is None else price.amount_cny,
-            basis="" if price is None else price_provenance(price)["basis"],
-            source=None if price is None else payload.source(price.source),
-        )
+        return Cell() if price is None else Cell(price.amount_cny, price.basis, price.source)
     if row.kind == "per_1000":
-        figure = snapshot.figures(gpu.id).get(row.id.removesuffix("_per_1000"))
+        name = row.id.removesuffix("_per_1000")
+        figure = snapshot.figures(gpu.id).get(name)
         if figure is None or price is None or not price.amount_cny:
-            return _body(None, absent=figure is None and _is_absent(gpu, row.id.removesuffix("_per_1000")))
-        return _body(1000 * figure.value / price.amount_cny, basis="derived")
+            return Cell(absent=figure is None and _is_absent(gpu, name))
+        return Cell(1000 * figure.value / price.amount_cny, "derived")
     return _FACTS[row.id](snapshot, gpu)
 
 
-def _body(value: float | None, **more: Any) -> Payload:
-    empty = {"basis": "", "source": None, "text": "", "note": "", "absent": False}
-    return {"value": number(value), **empty, **more}
-
-
-def _figure(snapshot: Snapshot, gpu: Gpu, name: str) -> Payload:
+def _figure(snapshot: Snapshot, gpu: Gpu, name: str) -> Cell:
     figure = snapshot.figures(gpu.id).get(name)
     if figure is None:
-        return _body(None, absent=_is_absent(gpu, name))
-    more: Payload = {"basis": figure.basis, "source": payload.source(figure.source)}
+        return Cell(absent=_is_absent(gpu, name))
+    found = Cell(figure.value, figure.basis, figure.source)
     if name == "link_gb_s":
-        more["one_way"] = number(figure.value / 2)
-        more["over_pcie"] = number(link_over_pcie(gpu))
-    return _body(figure.value, **more)
+        return replace(found, one_way=figure.value / 2, over_pcie=link_over_pcie(gpu))
+    return found
 
 
 def _is_absent(gpu: Gpu, name: str) -> bool:
@@ -212,40 +222,39 @@ def _is_absent(gpu: Gpu, name: str) -> bool:
         return False
 
 
-def _said(gpu: Gpu, text: str, note: str = "") -> Payload:
+def _words(gpu: Gpu, text: str, note: str = "") -> Cell:
     """Words of the card's own row, with where that was read."""
-    return _body(None, text=text, note=note, source=payload.source(gpu.attributes.get("source")))
+    return Cell(text=text, note=note, source=gpu.attributes.get("source"))
 
 
-def _ecc(snapshot: Snapshot, gpu: Gpu) -> Payload:
+def _ecc(snapshot: Snapshot, gpu: Gpu) -> Cell:
     del snapshot
     found = _STATE.fullmatch(gpu.ecc)
-    return _said(gpu, found[1], found[2] or "") if found else _said(gpu, gpu.ecc)
+    return _words(gpu, found[1], found[2] or "") if found else _words(gpu, gpu.ecc)
 
 
-def _mig(snapshot: Snapshot, gpu: Gpu) -> Payload:
+def _mig(snapshot: Snapshot, gpu: Gpu) -> Cell:
     figure = snapshot.figures(gpu.id).get("mig_instances")
     if figure is None:
         # The catalogue lists every card that has it, and only NVIDIA's may.
-        return _said(gpu, "no")
-    return _body(None, text=str(int(figure.value)), source=payload.source(figure.source), basis=figure.basis)
+        return _words(gpu, "no")
+    return Cell(text=str(int(figure.value)), source=figure.source, basis=figure.basis)
 
 
-def _pcie(snapshot: Snapshot, gpu: Gpu) -> Payload:
+def _pcie(snapshot: Snapshot, gpu: Gpu) -> Cell:
     figure = snapshot.figures(gpu.id).get("pcie_gen")
     if figure is None:
-        return _body(None)
+        return Cell()
     lanes = f" × {gpu.pcie_lanes}" if gpu.pcie_lanes else ""
-    source = payload.source(figure.source)
-    return _body(None, text=f"{figure.value:.1f}{lanes}", source=source, basis=figure.basis)
+    return Cell(text=f"{figure.value:.1f}{lanes}", source=figure.source, basis=figure.basis)
 
 
-_FACTS: Mapping[str, Callable[[Snapshot, Gpu], Payload]] = {
+_FACTS: Mapping[str, Callable[[Snapshot, Gpu], Cell]] = {
     "ecc": _ecc,
     "mig": _mig,
     "pcie": _pcie,
-    "link": lambda _, gpu: _said(gpu, gpu.link),
-    "memory_type": lambda _, gpu: _said(gpu, gpu.memory_type),
-    "form_factor": lambda _, gpu: _said(gpu, gpu.form_factor),
-    "launch_date": lambda _, gpu: _said(gpu, gpu.launch_date),
+    "link": lambda _, gpu: _words(gpu, gpu.link),
+    "memory_type": lambda _, gpu: _words(gpu, gpu.memory_type),
+    "form_factor": lambda _, gpu: _words(gpu, gpu.form_factor),
+    "launch_date": lambda _, gpu: _words(gpu, gpu.launch_date),
 }

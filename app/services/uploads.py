@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
@@ -28,12 +28,7 @@ from app.catalog.imports.rows import (
 )
 from app.catalog.imports.values import CellFault, ImportRefused, RowFault, shown
 from app.catalog.quotes import StoredQuote
-from app.catalog.snapshot import Snapshot
-from app.core.estimates import Message
-from app.core.question import CONDITIONS, PriceRules
-from app.core.quotes import UNCLEAR, QuoteLine, compare, normalise, unit_words
-from app.services.payload import Payload, gpu_label, number
-from app.services.quotes import quote_body
+from app.core.quotes import UNCLEAR, unit_words
 
 MAX_LINES = 200
 """More quotes than people compare by hand are for the API."""
@@ -185,66 +180,6 @@ def read_quotes(engine: Engine, items: Sequence[Item], today: date) -> list[Quot
     return [_read_quote(item, references, today) for item in items]
 
 
-def compare_unsaved(
-    lines: Sequence[QuoteLineRead], snapshot: Snapshot, as_of: date, language: str
-) -> list[Payload]:
-    """Readable quotes side by side as `services.quotes.compare_quotes` has the stored ones."""
-    bodies: dict[str, Payload] = {}
-    normal = []
-    for line in lines:
-        quote = line.quote
-        if quote is None or quote.id in bodies:
-            continue
-        use = snapshot.rates.to_cny(quote.currency, as_of)
-        if use is None:
-            continue
-        body = quote_body(quote, snapshot, as_of, language)
-        bodies[quote.id] = body
-        plain = normalise(_line(quote), use.rate)
-        normal.append(replace(plain, flags=tuple(Message(f["code"]) for f in body["flags"])))
-    return [
-        {
-            "gpu": bodies[group.quotes[0].line.id]["gpu"],
-            "condition": group.condition,
-            "per": group.per,
-            "valid": group.valid,
-            "lowest_cny": number(group.lowest_cny),
-            "lowest_id": group.lowest_id or None,
-            "mean_cny": number(group.mean_cny),
-            "spread": number(group.spread),
-            "quotes": [bodies[q.line.id] for q in group.quotes],
-        }
-        for group in compare(normal, as_of)
-    ]
-
-
-def dress_groups(groups: Sequence[Payload], snapshot: Snapshot, as_of: date) -> None:
-    """Add to each group what the market pays, and to each quote yuan per TFLOPS of the card's 16-bit rate."""
-    for group in groups:
-        gpu = snapshot.gpu(group["gpu"]["id"])
-        group["gpu"]["label"] = gpu_label(gpu)
-        market = None
-        if group["condition"] in CONDITIONS:
-            market = snapshot.cards[gpu.id].choose_market(
-                as_of, PriceRules(), group["condition"], snapshot.rates
-            )
-        group["market_cny"] = number(market.amount_cny) if market else None
-        group["market_on"] = market.observed_on if market else ""
-        name = next((n for n in ("bf16_tflops", "fp16_tflops") if gpu.rate_tflops(n)), "")
-        rate = gpu.rate_tflops(name) if name else None
-        group["precision"] = name.split("_")[0]
-        for quote in group["quotes"]:
-            gross, cost = quote["gross_cny_per_card"], quote.get("cost_cny_per_card")
-            comparable = market is not None and gross is not None and group["per"] == "card"
-            quote["against_market"] = gross / market.amount_cny - 1 if comparable and market else None
-            quote["cost_cny_per_peak_tflops"] = number(cost / rate) if cost and rate else None
-            quote["days_left"] = _days_left(quote["valid_until"], as_of)
-
-
-def _days_left(valid_until: str, as_of: date) -> int | None:
-    return (date.fromisoformat(valid_until) - as_of).days if valid_until else None
-
-
 def _read_quote(item: Item, references: References, today: date) -> QuoteLineRead:
     kind = KINDS["quotes"]
     faults = Faults()
@@ -296,10 +231,6 @@ def _cards(text: str, references: References) -> tuple[list[str], bool]:
 def _cell(record: Record, name: str) -> str:
     found = record.cells.get(name)
     return shown(found[1]).strip()[:200] if found and found[1] is not None else ""
-
-
-def _line(quote: StoredQuote) -> QuoteLine:
-    return QuoteLine(**{name: getattr(quote, name) for name in QuoteLine.__dataclass_fields__})
 
 
 def _plain(value: Any) -> Any:

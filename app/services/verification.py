@@ -21,8 +21,8 @@ from app.core.faults import FieldError, InputFault
 from app.core.gpu import Gpu
 from app.core.resolve import resolve
 from app.core.verify.check import FORMAT, number, read_measurement
-from app.services.catalogue import find_gpu
-from app.services.measurement_notes import notes_of
+from app.services.cards import find_gpu
+from app.services.measurements import notes_of
 from app.services.own_cards import OwnCheck, check_answer
 from app.services.questions import parse_fit
 

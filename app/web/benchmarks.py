@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -12,14 +10,15 @@ from fastapi.responses import JSONResponse, Response
 from app.catalog.snapshot import Snapshot
 from app.charts.measured import measured_chart
 from app.charts.theme import THEMES
+from app.core.answer import number
 from app.core.faults import InputFault
+from app.core.gpu import Benchmark
 from app.services.measurements import (
     ORDERS,
     USES,
     Measurement,
     Measurements,
-    Wanted,
-    body,
+    WantedMeasurements,
     matching,
     measurements,
 )
@@ -27,7 +26,7 @@ from app.texts.marking import N_
 from app.texts.say import say_fault
 from app.web.answers import open_page
 from app.web.listing import address, asked, only, part_of
-from app.web.predicted import SAID, Known, beside, points, raw_cells, sentence, table_rows, why_word
+from app.web.predicted import SAID, Beside, Known, beside, points, raw_cells, sentence, table_rows, why_word
 from app.web.render import Page
 from app.web.tables import csv_response
 from app.web.view import Words
@@ -54,7 +53,7 @@ CSV_HEADS = (
 
 def _wanted(
     values: dict[str, str], known: Measurements, snapshot: Snapshot, language: str
-) -> tuple[Wanted, list[str]]:
+) -> tuple[WantedMeasurements, list[str]]:
     """The filters of the address; what it names and nobody knows is said."""
     faults = []
     for name, resolve in (("gpu", snapshot.resolve_gpu), ("model", snapshot.resolve_model)):
@@ -73,7 +72,7 @@ def _wanted(
     values["said"] = only(values["said"], tuple(SAID))
     values["cards"] = only(values["cards"], [str(count) for count in known.counts])
     return (
-        Wanted(
+        WantedMeasurements(
             values["gpu"],
             values["model"],
             values["q"],
@@ -162,40 +161,57 @@ def benchmarks_chart(request: Request) -> Response:
 def benchmarks_csv(request: Request) -> Response:
     """All rows that the address asks for, with raw values; estimates once they are there."""
     listed = _listed(request)
-    rows = ([*_csv_row(body(m)), *raw_cells(m.row.id, listed.estimates)] for m in listed.rows)
+    rows = ([*_csv_row(m.row), *raw_cells(m.row.id, listed.estimates)] for m in listed.rows)
     return csv_response("benchmarks", CSV_HEADS, rows)
 
 
-def _row(measurement: Measurement, listed: Listed) -> dict[str, Any]:
-    """A row with the words that the page shows."""
-    item, words = body(measurement), listed.words
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A measurement with the words that the page shows."""
+
+    m: Measurement
+    sizes: str
+    phase: str
+    per_card: float | None
+    why: list[str]
+    """Why it is not used to predict, each reason once."""
+    beside: Beside | None
+    unpredicted: str
+
+
+def _row(measurement: Measurement, listed: Listed) -> ShownRow:
+    row, words = measurement.row, listed.words
+    found = listed.estimates.rows.get(row.id)
+    told = found is not None or listed.estimates.waiting
+    return ShownRow(
+        measurement,
+        _sizes(row, words),
+        words.gettext(PHASE[row.phase])
+        if row.phase in PHASE
+        else words.formats.label(row.phase, "phase")
+        if row.phase
+        else "",
+        row.value / row.gpu_count if row.gpu_count > 1 else None,
+        flag_parts(row.flag),
+        beside(found, words) if found else None,
+        "" if told else why_word(measurement, listed.snapshot, words),
+    )
+
+
+def _sizes(row: Benchmark, words: Words) -> str:
+    """Batch, image and lengths of a measurement."""
     _, f = words.gettext, words.formats
-    found = listed.estimates.rows.get(item["id"])
     sizes = []
-    if item["batch_per_gpu"]:
-        sizes.append(_("batch %(size)s") % {"size": f.plain_number(item["batch_per_gpu"])})
-    if item["image_size"]:
-        sizes.append(_("image %(size)s") % {"size": f.plain_number(item["image_size"])})
-    if item["input_length"] or item["output_length"]:
-        lengths = [f.plain_number(item[k]) if item[k] else "—" for k in ("input_length", "output_length")]
-        sizes.append(_("%(prompt)s in, %(answer)s out") % {"prompt": lengths[0], "answer": lengths[1]})
-    elif item["sequence_length"]:
-        sizes.append(_("length %(size)s") % {"size": f.plain_number(item["sequence_length"])})
-    phase = item["phase"]
-    said = _(PHASE[phase]) if phase in PHASE else f.label(phase, "phase") if phase else ""
-    count = item["gpu_count"]
-    return {
-        **item,
-        "sizes": " · ".join(sizes),
-        "phase_words": said,
-        "per_card": item["value"] / count if count > 1 else None,
-        "software": f"{item['framework']} {item['framework_version']}".strip(),
-        "why": flag_parts(item["flag"]),
-        "beside": beside(found, words) if found else None,
-        "unpredicted": ""
-        if found or listed.estimates.waiting
-        else why_word(measurement, listed.snapshot, words),
-    }
+    if row.batch_per_gpu:
+        sizes.append(_("batch %(size)s") % {"size": f.plain_number(row.batch_per_gpu)})
+    if row.image_size:
+        sizes.append(_("image %(size)s") % {"size": f.plain_number(row.image_size)})
+    if row.input_length or row.output_length:
+        prompt, written = (f.plain_number(n or None) for n in (row.input_length, row.output_length))
+        sizes.append(_("%(prompt)s in, %(answer)s out") % {"prompt": prompt, "answer": written})
+    elif row.sequence_length:
+        sizes.append(_("length %(size)s") % {"size": f.plain_number(row.sequence_length)})
+    return " · ".join(sizes)
 
 
 def flag_parts(flag: str) -> list[str]:
@@ -204,15 +220,24 @@ def flag_parts(flag: str) -> list[str]:
     return list(dict.fromkeys(part for part in parts if part))
 
 
-def _csv_row(item: Mapping[str, Any]) -> list[Any]:
-    source = item["source"]
+def _csv_row(row: Benchmark) -> list[object]:
     return [
-        item["id"],
-        item["gpu"]["id"],
-        item["gpu_count"],
-        item["model"]["id"] or item["model"]["as_written"],
-        *(item[name] for name in CSV_HEADS[4:18]),
-        source["url"] or source["title"] if source else "",
-        item["note"],
-        item["flag"],
+        row.id,
+        row.gpu_id,
+        row.gpu_count,
+        row.model_id or row.model_name,
+        row.task,
+        row.phase,
+        row.precision,
+        *map(number, (row.batch_per_gpu, row.sequence_length, row.image_size)),
+        *map(number, (row.input_length, row.output_length)),
+        number(row.value),
+        row.unit,
+        row.framework,
+        row.framework_version,
+        row.interconnect,
+        row.observed_on,
+        (row.source.url or row.source.title) if row.source else "",
+        row.note,
+        row.flag,
     ]

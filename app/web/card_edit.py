@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.exceptions import HTTPException
 
 from app.core.question import CONDITIONS
-from app.services.card_edits import (
+from app.services.cards import CardDetail
+from app.services.imports import (
     BASES,
     CHANNELS,
     FIGURE_UNITS,
     PER,
     TAXES,
+    Author,
+    ImportReport,
     add_price,
     correct_figure,
+    fault_text,
 )
-from app.services.catalogue import NotInCatalogue, gpu_detail
-from app.services.importing import Author, ImportReport, fault_text
 from app.texts.words import REGION
 from app.web.access import address_of
 from app.web.answers import open_page, today
+from app.web.card_page import card_of_page
 from app.web.form import FormState
 from app.web.price_import import CURRENCIES
 from app.web.scopes import editor_for
@@ -71,14 +72,6 @@ async def keep_figure(request: Request, name: str) -> Response:
     return await in_thread(_keep, request, upload, name, FIGURE_CELLS)
 
 
-def _card(request: Request, name: str) -> dict[str, Any]:
-    page, snapshot, _words = open_page(request)
-    try:
-        return gpu_detail(snapshot, name[:200], today(), page.language)
-    except NotInCatalogue:
-        raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
-
-
 Shown = Callable[..., Response]
 
 
@@ -87,7 +80,7 @@ def _open(request: Request, name: str, show: Shown, typed: Mapping[str, str]) ->
     if isinstance(editor, Response):
         return editor
     said = request.query_params.get("said", "")
-    return show(request, _card(request, name), _state(typed), said=said if said in SAID else "")
+    return show(request, card_of_page(request, name), _state(typed), said=said if said in SAID else "")
 
 
 def _keep(request: Request, upload: Upload, name: str, wanted: Sequence[str]) -> Response:
@@ -95,7 +88,7 @@ def _keep(request: Request, upload: Upload, name: str, wanted: Sequence[str]) ->
     if isinstance(editor, Response):
         return editor
     page, snapshot, _words = open_page(request)
-    card = _card(request, name)
+    card = card_of_page(request, name)
     cells = {field: upload.text(field) for field in wanted}
     confirm = upload.text("confirm") == "1"
     author = Author(editor.name, upload.text("why"))
@@ -107,9 +100,9 @@ def _keep(request: Request, upload: Upload, name: str, wanted: Sequence[str]) ->
         return show(request, card, state, code=422)
     engine = request.app.state.engine
     if is_price:
-        report = add_price(engine, card["id"], cells, author, today(), confirm=confirm)
+        report = add_price(engine, card.id, cells, author, today(), confirm=confirm)
     else:
-        report = correct_figure(engine, snapshot, card["id"], cells, author, today(), confirm=confirm)
+        report = correct_figure(engine, snapshot, card.id, cells, author, today(), confirm=confirm)
     if not report.ok:
         confirmable = _read_faults(report, state, (*wanted, "why"), page.language)
         return show(request, card, state, code=422, confirmable=confirmable)
@@ -133,7 +126,7 @@ def _page(
     template: str,
     choices: Mapping[str, object],
     request: Request,
-    card: dict[str, Any],
+    card: CardDetail,
     state: FormState,
     *,
     code: int = 200,

@@ -1,24 +1,44 @@
-"""What the page of one card shows of its figures, prices, events and measurements."""
+"""The page of one card: figures with their sources, how it is built, price history, rents, measurements."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from app.catalog.snapshot import Snapshot
-from app.charts.prices import Event, Frame
-from app.texts.notes import say_note
-from app.web import columns
-from app.web.view import Words
-from app.web.wording import AVAILABILITY_SHORT
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
 
-Card = Mapping[str, Any]
+from app.catalog.snapshot import Snapshot
+from app.charts.prices import Event, Frame, history_chart
+from app.charts.theme import THEMES
+from app.core.gpu import Figure, Gpu, Source
+from app.services.cards import CardDetail, NotInCatalogue, card_detail, first_price
+from app.services.lists import rows_of_card
+from app.services.measurements import MeasurementRow
+from app.services.prices import PriceRow
+from app.texts.marking import N_
+from app.texts.notes import say_note
+from app.texts.words import label
+from app.web.answers import open_page, today
+from app.web.cards import figure_value, listed_cards, per_1000
+from app.web.links import GpuLinks
+from app.web.listing import only
+from app.web.own_cards import own_cards
+from app.web.view import Words, price_words
+from app.web.wording import AGAINST_BUYING, AVAILABILITY_SHORT, availability_sentence
+
+router = APIRouter()
+
+Gettext = Callable[[str], str]
+SCALES = ("linear", "log")
 FRESH_DAYS = 180
 FIRST_MEASUREMENTS = 8
+VALUE_FIGURE = "bf16_tflops"
+MAIN_FIGURES = frozenset({VALUE_FIGURE, "usable_gib"})
 TURNING_POINTS = frozenset(
     {"licence_required", "not_permitted", "restricted", "licensed", "conditional", "discontinued", "on_sale"}
 )
@@ -45,6 +65,33 @@ LATER_FIGURES = (
     "fp64_tflops",
     "driver_total_gib",
 )
+NOT_A_CARD: Mapping[str, str] = {
+    "SXM module": N_("A module: it needs its own baseboard and is sold with a server, not as a card."),
+    "OAM module": N_("A module: it needs its own baseboard and is sold with a server, not as a card."),
+    "superchip module": N_("Soldered together with its processor: sold as a whole machine only."),
+    "socket": N_("Sits in a processor socket: sold as a whole machine only."),
+    "integrated": N_("Part of a small computer: not sold by itself."),
+    "laptop": N_("Part of a laptop: not sold by itself."),
+    "cloud only": N_("For rent only."),
+}
+"""What to know before asking for a quote."""
+COOLING: Mapping[str, str] = {
+    "passive": N_("passive: the server must blow through it"),
+    "blower": N_("blower: out of the back, cards may stand side by side"),
+    "open fans": N_("open fans: needs space between cards"),
+    "liquid": N_("liquid"),
+    "active": N_("fan of its own"),
+}
+FACT: Mapping[str, str] = {
+    "form_factor": N_("Form factor"),
+    "slot_width": N_("Slots wide"),
+    "socket": N_("Socket"),
+    "cooling": N_("Cooling"),
+    "power_connector": N_("Power connector"),
+    "launch_date": N_("On sale since"),
+    "driver_min_linux": N_("First driver, Linux"),
+    "driver_min_windows": N_("First driver, Windows"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,32 +102,49 @@ class Note:
     url: str = ""
 
 
-def figure_names(card: Card) -> tuple[list[str], list[str]]:
-    """Names of the figures shown at once, and of those behind a fold."""
-    known = card["figures"]
-    first = [name for name in FIRST_FIGURES if name in known]
-    order = {name: place for place, name in enumerate(LATER_FIGURES)}
-    rest = sorted(known.keys() - set(first), key=lambda name: (order.get(name, 99), name))
-    return first, rest
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact, said, with where it was read."""
+
+    title: str
+    text: str
+    basis: str
+    source: Source | None
+    as_of: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def figure_notes(figure: Mapping[str, Any], language: str = "en") -> list[Note]:
-    """Formula and note of a figure; an address among them becomes a link named by its host."""
-    texts = [figure.get("formula") or "", *(figure.get("note") or "").split("; ")]
-    notes = []
-    for text in filter(None, texts):
-        host = urlsplit(text).netloc if text.startswith(("https://", "http://")) else ""
-        notes.append(Note(host.removeprefix("www."), text) if host else Note(say_note(text, language)[0]))
-    return notes
+@dataclass(frozen=True, slots=True)
+class AvailabilityRow:
+    """Where a card may be sold: our sentence, since when, and the source with what it says."""
+
+    title: str
+    since: str
+    until: str | None
+    url: str
+    source: str
+    read_on: str
+    said: str
+    decides: bool
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMeasurement:
+    """A measurement with the title of its model, and whether that is a preset."""
+
+    row: MeasurementRow
+    title: str
+    known: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
     """Measurements of a card: first a row of each known model, then the others, apart those not used."""
 
-    first: list[dict[str, Any]]
-    more: list[dict[str, Any]]
-    unused: list[dict[str, Any]]
+    first: list[ShownMeasurement]
+    more: list[ShownMeasurement]
+    unused: list[ShownMeasurement]
 
     @property
     def total(self) -> int:
@@ -88,22 +152,103 @@ class Measurements:
         return len(self.first) + len(self.more) + len(self.unused)
 
 
-def measurements(rows: Sequence[Mapping[str, Any]], snapshot: Snapshot) -> Measurements:
+def card_of_page(request: Request, name: str) -> CardDetail:
+    """The card of an address; a 404 in the reader's language where there is none."""
+    page, snapshot, _words = open_page(request)
+    try:
+        return card_detail(snapshot, name[:200], today(), page.language)
+    except NotInCatalogue:
+        raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
+
+
+@router.get("/gpus/{name}")
+def gpu_page(request: Request, name: str) -> Response:
+    """One card: figures with their sources, price history, rentals, benchmarks."""
+    page, snapshot, words = open_page(request)
+    card = card_of_page(request, name)
+    rows = rows_of_card(snapshot, card.id, today())
+    first, rest = figure_names(card)
+    price = first_price(card.prices)
+    peers = sorted(
+        (v for v in (per_1000(c, VALUE_FIGURE) for c in listed_cards(snapshot, today())) if v), reverse=True
+    )
+    value = per_1000(card, VALUE_FIGURE)
+    scale = only(request.query_params.get("scale", ""), SCALES) or SCALES[0]
+    return page.render(
+        "gpu.html",
+        "/gpus",
+        card=card,
+        figures=first,
+        more_figures=rest,
+        notes=lambda figure: figure_notes(figure, page.language),
+        say_note=lambda text: say_note(text, page.language),
+        main_figures=MAIN_FIGURES,
+        price=price,
+        price_text=price_words(price, words) if price else "",
+        value=value,
+        value_rank=peers.index(value) + 1 if value in peers else 0,
+        value_peers=len(peers),
+        prices=rows.prices,
+        in_force={i for choice in card.prices.values() for i in choice.observation_ids},
+        rentals=rows.rentals,
+        measured=measurements(rows.measurements, snapshot),
+        own=own_cards(snapshot, card.id, words),
+        availability=availability_rows(card, words),
+        card_facts=list(fact_rows(card, snapshot.gpu(card.id), page._)),
+        card_warning=page._(NOT_A_CARD[card.form_factor]) if card.form_factor in NOT_A_CARD else "",
+        form_factor=form_factor(card.form_factor, page._),
+        scale=scale,
+        history_url="/charts/prices?"
+        + urlencode({"gpu": card.id} | ({"scale": scale} if scale == "log" else {})),
+        at=GpuLinks(card.id),
+        misreadings=misreadings(card, words),
+    )
+
+
+@router.get("/charts/prices")
+def price_chart(request: Request) -> Response:
+    """Data and layout of the price history of a card."""
+    page, snapshot, words = open_page(request)
+    card = card_of_page(request, request.query_params.get("gpu", ""))
+    theme = only(request.query_params.get("theme", ""), THEMES) or THEMES[0]
+    rows = rows_of_card(snapshot, card.id, today()).prices
+    frame = history_frame(card, rows, today(), request.query_params.get("scale", ""), snapshot, words)
+    figure = history_chart(rows, first_price(card.prices), theme, page.language, page._, frame)
+    return JSONResponse(figure)
+
+
+def figure_names(card: CardDetail) -> tuple[list[str], list[str]]:
+    """Names of the figures shown at once, and of those behind a fold."""
+    first = [name for name in FIRST_FIGURES if name in card.figures]
+    order = {name: place for place, name in enumerate(LATER_FIGURES)}
+    rest = sorted(card.figures.keys() - set(first), key=lambda name: (order.get(name, 99), name))
+    return first, rest
+
+
+def figure_notes(figure: Figure, language: str = "en") -> list[Note]:
+    """Formula and note of a figure; an address among them becomes a link named by its host."""
+    notes = []
+    for text in filter(None, (figure.formula, *figure.note.split("; "))):
+        host = urlsplit(text).netloc if text.startswith(("https://", "http://")) else ""
+        notes.append(Note(host.removeprefix("www."), text) if host else Note(say_note(text, language)[0]))
+    return notes
+
+
+def measurements(rows: Sequence[MeasurementRow], snapshot: Snapshot) -> Measurements:
     """Order measurements so that usable ones of models with a preset lead, one of each before a second."""
-    usable: list[dict[str, Any]] = []
-    unused: list[dict[str, Any]] = []
+    usable: list[ShownMeasurement] = []
+    unused: list[ShownMeasurement] = []
     for row in rows:
-        preset = snapshot.models.get(row["model"]["id"] or "")
-        shown = dict(row) | {"title": (preset.name or preset.id) if preset else row["model"]["name"]}
-        shown["known"] = preset is not None
-        (unused if row["flag"] else usable).append(shown)
-    usable.sort(key=lambda r: (r["gpu_count"] != 1, _newest_first(r["observed_on"]), r["title"], r["id"]))
+        preset = snapshot.models.get(row.model.id or "")
+        title = (preset.name or preset.id) if preset else row.model.name
+        (unused if row.flag else usable).append(ShownMeasurement(row, title, preset is not None))
+    usable.sort(key=lambda m: (m.row.gpu_count != 1, _newest_first(m.row.observed_on), m.title, m.row.id))
     seen: Counter[str] = Counter()
     places: list[tuple[bool, int, int]] = []
-    for row in usable:
-        places.append((not row["known"], seen[row["title"]], len(places)))
-        seen[row["title"]] += 1
-    ordered = [usable[place[2]] for place in sorted(places)]
+    for shown in usable:
+        places.append((not shown.known, seen[shown.title], len(places)))
+        seen[shown.title] += 1
+    ordered = [usable[place] for _, _, place in sorted(places)]
     return Measurements(ordered[:FIRST_MEASUREMENTS], ordered[FIRST_MEASUREMENTS:], unused)
 
 
@@ -111,32 +256,89 @@ def _newest_first(observed_on: str) -> tuple[int, ...]:
     return tuple(-int(part) for part in (observed_on or "0").split("-") if part.isdigit())
 
 
-def history_url(card: Card, scale: str) -> str:
-    """Where the data of the price chart are."""
-    pairs = {"gpu": card["id"]} | ({"scale": "log"} if scale == "log" else {})
-    return "/charts/prices?" + urlencode(pairs)
+def form_factor(code: str, gettext: Gettext) -> str:
+    """A form factor in the reader's words; one that a team wrote itself stays as it is."""
+    return label("form_factor", code, gettext)
+
+
+def fact_rows(card: CardDetail, gpu: Gpu, gettext: Gettext) -> Iterator[FactRow]:
+    """What is known of how a card is built, in a fixed order; nothing for what is unknown.
+
+    Notes
+    -----
+    Facts without a source of their own were read where the card was: in the source of its row.
+    """
+    source = gpu.attributes["source"]
+    of_row = {
+        "form_factor": card.form_factor,
+        "power_connector": gpu.attributes.get("power_connector", ""),
+        "launch_date": card.launch_date,
+    }
+    for name, title in FACT.items():
+        fact = card.facts.get(name)
+        if fact and fact.value:
+            notes = tuple(t for t in (fact.formula, fact.note) if t and not t.startswith("https://"))
+            said = _said(name, fact.value, gettext)
+            yield FactRow(gettext(title), said, fact.basis, fact.source, fact.as_of, notes)
+        elif not fact and of_row.get(name):
+            yield FactRow(gettext(title), _said(name, of_row[name], gettext), "exact", source, source.read_on)
+
+
+def _said(name: str, value: str, gettext: Gettext) -> str:
+    if name == "form_factor":
+        return form_factor(value, gettext)
+    if name == "cooling" and value in COOLING:
+        return gettext(COOLING[value])
+    if name == "power_connector" and value == "none":
+        return gettext(N_("none: fed through the slot or socket"))
+    return value.removesuffix(".0") if name == "slot_width" else value
+
+
+def availability_rows(card: CardDetail, words: Words) -> list[AvailabilityRow]:
+    """Where a card may be sold; what decides first."""
+
+    def region(code: str) -> str:
+        return words.formats.label(code, "region")
+
+    rows = []
+    for remark in sorted(card.remarks, key=lambda remark: not remark.decides):
+        sentence = availability_sentence(remark.status, remark.region, region, words.gettext)
+        rows.append(
+            AvailabilityRow(
+                sentence or remark.text,
+                remark.from_on,
+                remark.until,
+                remark.source.url,
+                remark.source.title or remark.source.id,
+                remark.read_on,
+                remark.text if sentence else "",
+                remark.decides,
+                "warn" if remark.status in AGAINST_BUYING else "info",
+            )
+        )
+    return rows
 
 
 def history_frame(
-    card: Card, rows: Sequence[Mapping[str, Any]], today: date, scale: str, snapshot: Snapshot, words: Words
+    card: CardDetail, rows: Sequence[PriceRow], today: date, scale: str, snapshot: Snapshot, words: Words
 ) -> Frame:
     """Currency, scale, band, launch price and events of a card's price chart."""
     _, money = words.gettext, words.money
     events = []
-    if card["launch_date"]:
-        events.append(Event(card["launch_date"], _("launch")))
+    if card.launch_date:
+        events.append(Event(card.launch_date, _("launch")))
     seen = set()
-    for fact in card["remarks"]:
+    for remark in card.remarks:
         # Only what moves a market, once: a chart with every notice in it cannot be read.
-        key = (fact["status"], fact["from"][:7])
-        if fact["status"] in TURNING_POINTS and key not in seen:
+        key = (remark.status, remark.from_on[:7])
+        if remark.status in TURNING_POINTS and key not in seen:
             seen.add(key)
-            events.append(Event(fact["from"], _(AVAILABILITY_SHORT[fact["status"]])))
-    launched = [r["amount"] for r in rows if r["channel_kind"] == "launch" and r["currency"] == "CNY"]
-    launch, unit = columns.figure_value(card, "launch_msrp_cny") or min(launched, default=None), ""
+            events.append(Event(remark.from_on, _(AVAILABILITY_SHORT[remark.status])))
+    launched = [row.amount for row in rows if row.channel_kind == "launch" and row.currency == "CNY"]
+    launch, unit = figure_value(card, "launch_msrp_cny") or min(launched, default=None), ""
     if launch is None:
-        dollars = columns.figure_value(card, "launch_msrp_usd")
-        day = _whole_day(card["launch_date"]) or today
+        dollars = figure_value(card, "launch_msrp_usd")
+        day = _whole_day(card.launch_date) or today
         use = snapshot.rates.to_cny("USD", day) or snapshot.rates.to_cny("USD", today)
         if dollars is not None and use is not None:
             launch, unit = dollars * use.rate, f" (US${dollars:,.0f})"
@@ -157,3 +359,36 @@ def _whole_day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
+
+
+def misreadings(card: CardDetail, words: Words) -> list[tuple[str, str]]:
+    """Figures of a card that are often read as something else."""
+    _, f = words.gettext, words.formats
+    found = []
+    half, full = figure_value(card, "fp16_tflops"), figure_value(card, "fp16_fp16acc_tflops")
+    if half and full and full > 1.5 * half:
+        found.append(
+            (
+                _("“%(tflops)s TFLOPS” is not a training rate.") % {"tflops": f.number(full)},
+                _("With FP32 accumulate, as training needs it, this card runs at half: %(tflops)s.")
+                % {"tflops": f.plain_number(half)},
+            )
+        )
+    int8 = figure_value(card, "int8_tops")
+    if int8 and card.vendor == "NVIDIA" and (figure_value(card, "bf16_tflops") or 0) > 60:
+        found.append(
+            (
+                _("“%(tops)s AI TOPS” assumes 2:4 sparsity.") % {"tops": f.number(2 * int8)},
+                _("Dense INT8 is %(tops)s.") % {"tops": f.plain_number(int8)},
+            )
+        )
+    nominal, usable = figure_value(card, "memory_gib"), figure_value(card, "usable_gib")
+    if nominal and usable and usable < nominal:
+        found.append(
+            (
+                _("“%(gib)s GB” is not what a process gets.") % {"gib": f.plain_number(nominal)},
+                _("A process sees %(gib)s GiB before it starts; estimates use this figure.")
+                % {"gib": f.gib(usable)},
+            )
+        )
+    return found

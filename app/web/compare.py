@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from app.catalog.snapshot import Snapshot
+from app.core.answer import number
 from app.core.faults import InputFault
-from app.core.gpu import PriceChoice
+from app.core.gpu import Gpu, PriceChoice
 from app.core.question import CONDITIONS
-from app.services.answers import load
-from app.services.payload import gpu_label
-from app.services.side_by_side import MOST_CARDS, RATE_ROWS, ROW_BY_ID, Chosen, choose, side_by_side
+from app.services.side_by_side import (
+    MOST_CARDS,
+    RATE_ROWS,
+    ROW_BY_ID,
+    Cell,
+    Chosen,
+    ComparedCard,
+    Row,
+    SideBySide,
+    choose,
+    side_by_side,
+)
 from app.texts.marking import N_
 from app.texts.say import say_fault
 from app.texts.words import precision_name
 from app.web.answers import open_page, today
-from app.web.card_facts import form_factor
+from app.web.card_page import form_factor
 from app.web.explain import explain_price
 from app.web.explanation import Explanation, Fact
 from app.web.links import GpuLinks
@@ -97,11 +106,11 @@ def compare(request: Request) -> Response:
     page, snapshot, words = open_page(request)
     day = day_of(request)
     stated_day = day.isoformat() if "as_of" in request.query_params else ""
-    found, condition = _chosen(request, snapshot)
+    chosen, condition = _chosen(request, snapshot)
     extra = request.query_params.get("add", "")[:MAX_TEXT].strip()
-    faults = list(found.faults)
-    ids = list(found.ids)
-    too_many = found.too_many
+    faults = list(chosen.faults)
+    ids = list(chosen.ids)
+    too_many = chosen.too_many
     if extra:
         added = choose(snapshot, [extra])
         faults += added.faults
@@ -111,14 +120,13 @@ def compare(request: Request) -> Response:
     if (extra or several) and not faults and not too_many:
         return RedirectResponse(_url(ids, condition, stated_day, request.query_params.get("lang", "")), 303)
     ids = ids[:MOST_CARDS]
-    body = side_by_side(snapshot, ids, day, condition)
+    found = side_by_side(snapshot, ids, day, condition)
     return page.render(
         "compare.html",
         PATH,
         422 if faults else 200,
-        c=body,
-        cards=[_head(card, ids, condition, stated_day, words) for card in body["cards"]],
-        groups=_groups(body, words, stated_day),
+        cards=[_head(card, ids, condition, stated_day, words) for card in found.cards],
+        groups=_groups(found, words, stated_day),
         faults=[_fault(fault, ids, condition, snapshot, page.language) for fault in faults],
         too_many=too_many,
         condition=condition,
@@ -126,15 +134,15 @@ def compare(request: Request) -> Response:
         as_of=stated_day,
         typed=extra if faults else "",
         offers=card_names(snapshot).values(),
-        sentence=_sentence(body, words),
+        sentence=_sentence(found, words),
         print_date=today().isoformat(),
         most=MOST_CARDS,
         starts=_starts(snapshot, words),
         csv_url=address("/compare.csv", {"gpus": ",".join(ids), "condition": condition, "as_of": stated_day}),
         rank_url=address("/", {"gpus": ",".join(ids)}),
-        names=[card["label"] for card in body["cards"]],
+        names=[card.gpu.label for card in found.cards],
         stale=SEPARATOR[page.language].join(
-            card["label"] for card in body["cards"] if card["price"] and card["price"]["stale"]
+            card.gpu.label for card in found.cards if card.price and card.price.stale
         ),
     )
 
@@ -143,19 +151,19 @@ def compare(request: Request) -> Response:
 def compare_csv(request: Request) -> Response:
     """The same table with raw values: one line for each row, one column for each card."""
     page, snapshot, words = open_page(request)
-    found, condition = _chosen(request, snapshot)
-    body = side_by_side(snapshot, found.ids, day_of(request), condition)
-    heads = ["row", page._("Unit"), *(card["label"] for card in body["cards"])]
+    chosen, condition = _chosen(request, snapshot)
+    found = side_by_side(snapshot, chosen.ids, day_of(request), condition)
+    heads = ["row", page._("Unit"), *(card.gpu.label for card in found.cards)]
     return csv_response(
         "compare",
         heads,
         (
             [
-                row["id"],
-                row["unit"],
-                *(cell["text"] if row["kind"] == "fact" else cell["value"] for cell in row["cells"]),
+                line.row.id,
+                line.row.unit,
+                *(c.text if line.row.kind == "fact" else number(c.value) for c in line.cells),
             ]
-            for row in body["rows"]
+            for line in found.rows
         ),
     )
 
@@ -165,55 +173,96 @@ def compare_figure(request: Request) -> Response:
     """One cell opened: a price, a figure per 1000 yuan, or a fact in words."""
     page, snapshot, words = open_page(request)
     day = day_of(request)
-    found, condition = _chosen(request, snapshot)
+    chosen, condition = _chosen(request, snapshot)
     row = ROW_BY_ID.get(request.query_params.get("row", ""))
     shown = None
-    if row is not None and len(found.ids) == 1:
-        shown = _explain(snapshot, found.ids[0], row.id, day, condition, words)
+    if row is not None and len(chosen.ids) == 1:
+        shown = _explain(snapshot, chosen.ids[0], row.id, day, condition, words)
     if shown is None:
         raise HTTPException(404, page._("There is no such figure."))
     template = "explain_fragment.html" if is_fragment(request) else "explain.html"
-    return page.render(template, "", figure=shown, back=_url(list(found.ids), condition))
+    return page.render(template, "", figure=shown, back=_url(list(chosen.ids), condition))
 
 
-def _head(
-    card: Mapping[str, Any], ids: list[str], condition: str, as_of: str, words: Words
-) -> dict[str, Any]:
-    price = card["price"]
-    return {
-        **card,
-        "remove_url": _url([i for i in ids if i != card["id"]], condition, as_of),
-        "price_words": price_words(load(PriceChoice, price), words) if price else "",
-    }
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A card above its column."""
+
+    gpu: Gpu
+    price: PriceChoice | None
+    price_words: str
+    remove_url: str
 
 
-def _fault(
-    fault: InputFault, ids: list[str], condition: str, snapshot: Snapshot, language: str
-) -> dict[str, Any]:
-    """A name that leads to no card, with the cards it may mean."""
+@dataclass(frozen=True, slots=True)
+class ShownCell:
+    """A cell as the page prints it: the text, the small line under it, where it opens."""
+
+    cell: Cell
+    shown: str
+    sub: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A line with its label."""
+
+    row: Row
+    label: str
+    cells: list[ShownCell]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Lines under one heading."""
+
+    title: str
+    rows: list[ShownRow]
+
+
+@dataclass(frozen=True, slots=True)
+class NameFault:
+    """A name that leads to no card, with the cards it may mean and where each leads."""
+
+    text: str
+    candidates: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A comparison to start from."""
+
+    title: str
+    cards: str
+    url: str
+
+
+def _head(card: ComparedCard, ids: list[str], condition: str, as_of: str, words: Words) -> Head:
+    rest = _url([i for i in ids if i != card.gpu.id], condition, as_of)
+    said = price_words(card.price, words) if card.price else ""
+    return Head(card.gpu, card.price, said, rest)
+
+
+def _fault(fault: InputFault, ids: list[str], condition: str, snapshot: Snapshot, language: str) -> NameFault:
     error = fault.errors[0]
     candidates = [str(c) for c in error.params.get("candidates", ())][:12]
-    return {
-        "text": say_fault(error, language),
-        "candidates": [
-            (gpu_label(snapshot.gpu(c)), _url([*ids, c][-MOST_CARDS:], condition)) for c in candidates
-        ],
-    }
+    return NameFault(
+        say_fault(error, language),
+        [(snapshot.gpu(c).label, _url([*ids, c][-MOST_CARDS:], condition)) for c in candidates],
+    )
 
 
-def _groups(body: Mapping[str, Any], words: Words, as_of: str) -> list[dict[str, Any]]:
+def _groups(found: SideBySide, words: Words, as_of: str) -> list[Group]:
     """Rows under their headings, with labels, words and links."""
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for row in body["rows"]:
+    groups: dict[str, list[ShownRow]] = {}
+    for line in found.rows:
         cells = [
-            _cell(row, cell, card, body["condition"], as_of, words)
-            for cell, card in zip(row["cells"], body["cards"], strict=True)
+            _cell(line.row, cell, card.gpu.id, found.condition, as_of, words)
+            for cell, card in zip(line.cells, found.cards, strict=True)
         ]
-        label = _label(row["id"], words)
-        groups.setdefault(row["group"], []).append({**row, "label": label, "cells": cells})
-    return [
-        {"title": words.gettext(GROUP[code]), "code": code, "rows": rows} for code, rows in groups.items()
-    ]
+        groups.setdefault(line.row.group, []).append(ShownRow(line.row, _label(line.row.id, words), cells))
+    return [Group(words.gettext(GROUP[code]), rows) for code, rows in groups.items()]
 
 
 def _label(row_id: str, words: Words) -> str:
@@ -225,55 +274,47 @@ def _label(row_id: str, words: Words) -> str:
     return words.formats.label(row_id.removesuffix("_per_1000"), "figure")
 
 
-def _cell(
-    row: Mapping[str, Any],
-    cell: Mapping[str, Any],
-    card: Mapping[str, Any],
-    condition: str,
-    as_of: str,
-    words: Words,
-) -> dict[str, Any]:
+def _cell(row: Row, cell: Cell, gpu_id: str, condition: str, as_of: str, words: Words) -> ShownCell:
     shown, sub = _shown(row, cell, words)
-    if row["kind"] == "figure":
-        url = GpuLinks(card["id"]).explain(f"figures.{row['id']}.value")
+    if row.kind == "figure":
+        url = GpuLinks(gpu_id).explain(f"figures.{row.id}.value")
     else:
-        url = address(
-            "/compare/figure",
-            {"gpus": card["id"], "row": row["id"], "condition": condition, "as_of": as_of},
-        )
-    return {**cell, "shown": shown, "sub": sub, "url": url}
+        values = {"gpus": gpu_id, "row": row.id, "condition": condition, "as_of": as_of}
+        url = address("/compare/figure", values)
+    return ShownCell(cell, shown, sub, url)
 
 
-def _starts(snapshot: Snapshot, words: Words) -> list[dict[str, str]]:
+def _starts(snapshot: Snapshot, words: Words) -> list[Start]:
     """Comparisons to start from, with the cards that the catalogue has."""
-    known = {gpu.id: gpu_label(gpu) for gpu in snapshot.gpus}
+    known = {gpu.id: gpu.label for gpu in snapshot.gpus}
     return [
-        {
-            "title": words.gettext(title),
-            "cards": " · ".join(known[name] for name in ids if name in known),
-            "url": _url([name for name in ids if name in known]),
-        }
+        Start(
+            words.gettext(title),
+            " · ".join(known[name] for name in ids if name in known),
+            _url([name for name in ids if name in known]),
+        )
         for title, ids in STARTS
         if sum(name in known for name in ids) > 1
     ]
 
 
-def _shown(row: Mapping[str, Any], cell: Mapping[str, Any], words: Words) -> tuple[str, str]:
+def _shown(row: Row, cell: Cell, words: Words) -> tuple[str, str]:
     """The cell's text, and the small line under it; empty where the catalogue has nothing."""
     _, f = words.gettext, words.formats
-    value = cell["value"]
-    if row["kind"] == "price":
-        return ("" if value is None else words.money.bare(value)), ""
-    if row["kind"] == "per_1000":
-        return ("" if value is None else f.number(value, 2)), ""
-    if row["kind"] == "figure":
-        sub = ""
-        if value is not None and row["id"] == "link_gb_s":
-            sub = _("%(gb_s)s each way") % {"gb_s": f.figure(cell["one_way"])}
-            if cell.get("over_pcie"):
-                sub += " · " + _("%(times)s × PCIe") % {"times": f.number(cell["over_pcie"], 1)}
-        return ("" if value is None else f.figure(value)), sub
-    return _fact(str(row["id"]), str(cell["text"]), str(cell["note"]), words)
+    if row.kind == "fact":
+        return _fact(row.id, cell.text, cell.note, words)
+    if cell.value is None:
+        return "", ""
+    if row.kind == "price":
+        return words.money.bare(cell.value), ""
+    if row.kind == "per_1000":
+        return f.number(cell.value, 2), ""
+    sub = ""
+    if cell.one_way is not None:
+        sub = _("%(gb_s)s each way") % {"gb_s": f.figure(cell.one_way)}
+        if cell.over_pcie:
+            sub += " · " + _("%(times)s × PCIe") % {"times": f.number(cell.over_pcie, 1)}
+    return f.figure(cell.value), sub
 
 
 def _fact(row_id: str, text: str, note: str, words: Words) -> tuple[str, str]:
@@ -306,15 +347,13 @@ def link_words(text: str, words: Words) -> tuple[str, str]:
     return found["name"], " · ".join(notes)
 
 
-def _sentence(body: Mapping[str, Any], words: Words) -> str:
+def _sentence(found: SideBySide, words: Words) -> str:
     """Which card gives most for the money in 16 bit, and how far the next one lies behind."""
-    row = next((row for row in body["rows"] if row["id"] == VALUE_ROW), None)
-    if row is None:
-        return ""
+    line = found.row(VALUE_ROW)
     known = [
-        (cell["value"], _named(card, words))
-        for cell, card in zip(row["cells"], body["cards"], strict=True)
-        if cell["value"] is not None
+        (cell.value, _named(card.gpu, card.price, words))
+        for cell, card in zip(line.cells if line else (), found.cards if line else (), strict=True)
+        if cell.value is not None and card.price is not None
     ]
     if len(known) < 2:
         return ""
@@ -338,12 +377,11 @@ def _sentence(body: Mapping[str, Any], words: Words) -> str:
     return said.replace("\uff09 ", "\uff09")
 
 
-def _named(card: Mapping[str, Any], words: Words) -> str:
+def _named(gpu: Gpu, price: PriceChoice, words: Words) -> str:
     """A card with the condition that its price is for, unless that is new."""
-    condition = card["price"]["condition"]
-    if condition == "new":
-        return str(card["label"])
-    said = {"card": card["label"], "condition": words.formats.label(condition, "condition")}
+    if price.condition == "new":
+        return gpu.label
+    said = {"card": gpu.label, "condition": words.formats.label(price.condition, "condition")}
     return words.gettext("%(card)s (%(condition)s)") % said
 
 
@@ -351,55 +389,47 @@ def _explain(
     snapshot: Snapshot, gpu_id: str, row_id: str, day: date, condition: str, words: Words
 ) -> Explanation | None:
     _ = words.gettext
-    gpu = snapshot.gpu(gpu_id)
-    body = side_by_side(snapshot, [gpu_id], day, condition)
-    row = next((row for row in body["rows"] if row["id"] == row_id), None)
-    if row is None:
+    found = side_by_side(snapshot, [gpu_id], day, condition)
+    line = found.row(row_id)
+    if line is None:
         return None
-    cell, price = row["cells"][0], body["cards"][0]["price"]
-    card = Fact(_("Card"), gpu.name, f"/gpus/{gpu.id}")
-    if row["kind"] == "price":
-        return explain_price(load(PriceChoice, price), gpu_label(gpu), words) if price else None
-    if row["kind"] == "per_1000":
-        return _explain_per_1000(snapshot, gpu_id, row, price, card, words)
+    card, cell, row = found.cards[0], line.cells[0], line.row
+    if row.kind == "price":
+        return explain_price(card.price, card.gpu.label, words) if card.price else None
+    if row.kind == "per_1000":
+        return _explain_per_1000(snapshot, card, row, cell, words)
     shown, sub = _shown(row, cell, words)
-    if not shown or not (source := cell["source"]):
+    source = cell.source
+    if not shown or not source:
         return None
-    return Explanation(
-        _label(row_id, words),
-        shown,
-        sub,
-        basis=cell["basis"],
-        facts=(Fact(_("Source"), source["title"] or source["id"], source["url"]), card),
-    )
+    facts = (Fact(_("Source"), source.title or source.id, source.url), _card_fact(card.gpu, words))
+    return Explanation(_label(row_id, words), shown, sub, basis=cell.basis, facts=facts)
+
+
+def _card_fact(gpu: Gpu, words: Words) -> Fact:
+    return Fact(words.gettext("Card"), gpu.name, f"/gpus/{gpu.id}")
 
 
 def _explain_per_1000(
-    snapshot: Snapshot,
-    gpu_id: str,
-    row: Mapping[str, Any],
-    price: Mapping[str, Any] | None,
-    card: Fact,
-    words: Words,
+    snapshot: Snapshot, card: ComparedCard, row: Row, cell: Cell, words: Words
 ) -> Explanation | None:
     _, f = words.gettext, words.formats
-    name = str(row["id"]).removesuffix("_per_1000")
-    figure = snapshot.figures(gpu_id).get(name)
-    if figure is None or price is None or row["cells"][0]["value"] is None:
+    name = row.id.removesuffix("_per_1000")
+    figure, price = snapshot.figures(card.gpu.id).get(name), card.price
+    if figure is None or price is None or cell.value is None:
         return None
-    of_price = explain_price(load(PriceChoice, price), gpu_label(snapshot.gpu(gpu_id)), words)
-    facts = [card, Fact(f.label(name, "figure"), figure.source.title or figure.source.id, figure.source.url)]
+    of_price = explain_price(price, card.gpu.label, words)
+    source = Fact(f.label(name, "figure"), figure.source.title or figure.source.id, figure.source.url)
+    facts = [_card_fact(card.gpu, words), source]
     if name.endswith(("tflops", "tops")):
-        meaning = _("%(precision)s, dense, FP32 accumulate") % {
-            "precision": precision_name(name.split("_")[0])
-        }
+        precision = {"precision": precision_name(name.split("_")[0])}
+        meaning = _("%(precision)s, dense, FP32 accumulate") % precision
         facts.insert(0, Fact(_("Precision"), meaning))
-    title = _("%(figure)s, per 1000 yuan") % {"figure": f.label(name, "figure")}
     return Explanation(
-        title,
-        f.number(row["cells"][0]["value"], 2),
-        row["unit"],
+        _("%(figure)s, per 1000 yuan") % {"figure": f.label(name, "figure")},
+        f.number(cell.value, 2),
+        row.unit,
         basis="derived",
-        formula=f"1000 × {f.figure(figure.value)} {figure.unit} ÷ ¥{f.number(price['amount_cny'])}",
+        formula=f"1000 × {f.figure(figure.value)} {figure.unit} ÷ ¥{f.number(price.amount_cny)}",
         facts=(*facts, *of_price.facts),
     )

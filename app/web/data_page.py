@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from app.services import coverage
+from app.core.answer import number
+from app.services import data as data_of
+from app.services.changes import last_changes
+from app.services.data import Report, Unpriced
 from app.services.gaps import FRESH
 from app.texts.marking import N_
 from app.texts.notes import say_note
@@ -88,7 +90,6 @@ UNJOINED = {
     "added_later": N_("card added after the rows were read"),
     "not_in_catalogue": N_("card not in the catalogue"),
 }
-SHOWN_CHANGES = 20
 FLAGGED = {
     "benchmarks": N_("speed measurements that are not used to predict, each with its reason"),
     "without_preset": N_("speed measurements of a model that is none of the presets"),
@@ -129,27 +130,27 @@ def data(request: Request) -> Response:
     page, snapshot, _words = open_page(request)
     day = day_of(request)
     values = asked(request, "kind", "source", "as_of")
-    kinds = coverage.source_kinds(snapshot)
+    kinds = data_of.source_kinds(snapshot)
     values["kind"] = only(values["kind"], [kind for kind, _ in kinds])
-    found = coverage.sources(snapshot, values["kind"], values["source"])
+    found = data_of.sources(snapshot, values["kind"], values["source"])
     part = part_of(found, request.query_params.get("page", ""), SOURCES_PER_PART)
-    report = coverage.report(snapshot, day)
+    report = data_of.report(snapshot, day)
     engine = request.app.state.store.engine
-    lint = coverage.lint(snapshot, engine)
+    lint = data_of.lint(snapshot, engine)
     return page.render(
         "data.html",
         PATH,
         report=report,
         lint=lint,
-        missing=report["missing"],
-        changes=coverage.changes(engine, SHOWN_CHANGES),
+        missing=report.missing,
+        changes=last_changes(engine, data_of.SHOWN_CHANGES),
         part=part,
         kinds=kinds,
         asked=values,
         as_of=day.isoformat(),
         digest=snapshot.digest,
-        covered=sum(report["coverage"][code] for code in FRESH),
-        priced=len(snapshot.gpus) - report["coverage"]["none"],
+        covered=sum(report.coverage[code] for code in FRESH),
+        priced=len(snapshot.gpus) - report.coverage["none"],
         gaps=_gaps(report, page),
         words={
             "loaded": LOADED,
@@ -174,22 +175,34 @@ def data(request: Request) -> Response:
 def unpriced_csv(request: Request) -> Response:
     """The cards without a yuan price inside the age limit, as a table."""
     page, snapshot, _words = open_page(request)
-    report = coverage.report(snapshot, day_of(request))
-    return csv_response("unpriced", GAP_HEADS, (_gap_row(card) for card in report["unpriced"]))
+    report = data_of.report(snapshot, day_of(request))
+    return csv_response("unpriced", GAP_HEADS, (_gap_row(card) for card in report.unpriced))
 
 
-def _gaps(report: Mapping[str, Any], page: Page) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class UnpricedCards:
+    """Cards without a fresh yuan price that have the same in its place."""
+
+    code: str
+    title: str
+    cards: list[Unpriced]
+
+
+def _gaps(report: Report, page: Page) -> list[UnpricedCards]:
     """Cards without a fresh yuan price, by what stands in for it."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for card in report["unpriced"]:
-        found.setdefault(card["coverage"], []).append(card)
-    return [{"code": code, "title": page._(COVERAGE[code]), "cards": cards} for code, cards in found.items()]
+    found: dict[str, list[Unpriced]] = {}
+    for card in report.unpriced:
+        found.setdefault(card.coverage, []).append(card)
+    return [UnpricedCards(code, page._(COVERAGE[code]), cards) for code, cards in found.items()]
 
 
-def _gap_row(card: Mapping[str, Any]) -> list[Any]:
-    source = card["source"]
+def _gap_row(card: Unpriced) -> list[object]:
     return [
-        card["id"],
-        *(card[name] for name in GAP_HEADS[1:6]),
-        (source["url"] or source["title"]) if source else "",
+        card.id,
+        card.vendor,
+        card.coverage,
+        number(card.last_cny),
+        card.condition,
+        card.last_on,
+        (card.source.url or card.source.title) if card.source else "",
     ]

@@ -9,10 +9,10 @@ from app.core.decide.options import Option
 from app.core.estimates import MemoryPart
 from app.core.gpu import PriceChoice
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE
-from app.services.answers import load
+from app.services.cards import CardDetail, first_price
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
-from app.web.columns import best_price, per_1000
+from app.web.cards import per_1000
 from app.web.explanation import Explanation, Fact
 from app.web.renting import explain_rent
 from app.web.view import Words, used_gib
@@ -377,66 +377,58 @@ def _robustness(option: Option, value: float, words: Words) -> Explanation | Non
     )
 
 
-def explain_card(card: Payload, path: str, words: Words) -> Explanation | None:
+def explain_card(card: CardDetail, path: str, words: Words) -> Explanation | None:
     """A figure or a price of a card's own page."""
     _, f = words.gettext, words.formats
     parts = path.split(".")
-    if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card["prices"]:
-        return explain_price(load(PriceChoice, card["prices"][parts[1]]), card["name"], words)
+    if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card.prices:
+        return explain_price(card.prices[parts[1]], card.name, words)
     if parts[0] == "per_1000" and len(parts) == 2:
         return _per_1000(card, parts[1], words)
     if parts[0] != "figures" or len(parts) < 2:
         return None
-    figure = card["figures"].get(parts[1])
+    figure = card.figures.get(parts[1])
     if figure is None:
         return None
-    facts = []
-    source = figure["source"]
-    if source:
-        facts.append(Fact(_("Source"), source["title"] or source["id"], source["url"]))
-    facts.append(Fact(_("Date"), figure["as_of"] or "—"))
-    if figure.get("note"):
-        facts.append(Fact(_("Note"), figure["note"]))
-    for other in card.get("disagreeing", ()):
-        if other["figure"] == parts[1]:
-            where = other["source"]["title"] if other["source"] else ""
-            unit = "" if other["unit"] == "1" else other["unit"]
-            facts.append(
-                Fact(
-                    _("Another source says"),
-                    " · ".join((f"{f.figure(other['value'])} {unit}".rstrip(), where)),
-                    other["source"]["url"] if other["source"] else "",
-                )
-            )
+    source = figure.source
+    facts = [Fact(_("Source"), source.title or source.id, source.url), Fact(_("Date"), figure.as_of or "—")]
+    if figure.note:
+        facts.append(Fact(_("Note"), figure.note))
+    for other in card.disagreeing:
+        if other.figure == parts[1]:
+            unit = "" if other.unit == "1" else other.unit
+            shown = f"{f.figure(other.value)} {unit}".rstrip()
+            text = " · ".join((shown, other.source.title))
+            facts.append(Fact(_("Another source says"), text, other.source.url))
     return Explanation(
         f.label(parts[1], "figure"),
-        f.figure(figure["value"]),
-        figure["unit"],
-        basis=figure["basis"],
-        formula=figure.get("formula", ""),
+        f.figure(figure.value),
+        figure.unit,
+        basis=figure.basis,
+        formula=figure.formula,
         facts=tuple(facts),
     )
 
 
-def _per_1000(card: Payload, name: str, words: Words) -> Explanation | None:
+def _per_1000(card: CardDetail, name: str, words: Words) -> Explanation | None:
     """A card's figure per 1000 yuan of the price that counts."""
     _, f = words.gettext, words.formats
-    figure, price, value = card["figures"].get(name), best_price(card), per_1000(card, name)
+    figure, price, value = card.figures.get(name), first_price(card.prices), per_1000(card, name)
     if figure is None or price is None or value is None:
         return None
-    links = f"/explain?gpu={card['id']}&figure="
+    links = f"/explain?gpu={card.id}&figure="
     return Explanation(
         _("%(figure)s, per 1000 yuan") % {"figure": f.label(name, "figure")},
         f.number(value, 2),
-        figure["unit"],
+        figure.unit,
         basis="derived",
-        formula=f"{f.figure(figure['value'])} ÷ {f.number(price['amount_cny'])} × 1000",
+        formula=f"{f.figure(figure.value)} ÷ {f.number(price.amount_cny)} × 1000",
         facts=(
-            Fact(f.label(name, "figure"), f.figure(figure["value"]), f"{links}figures.{name}.value"),
+            Fact(f.label(name, "figure"), f.figure(figure.value), f"{links}figures.{name}.value"),
             Fact(
                 _("Price"),
-                f"¥{f.number(price['amount_cny'])} · {f.label(price['condition'], 'condition')}",
-                f"{links}prices.{price['condition']}.amount_cny",
+                f"¥{f.number(price.amount_cny)} · {f.label(price.condition, 'condition')}",
+                f"{links}prices.{price.condition}.amount_cny",
             ),
         ),
     )

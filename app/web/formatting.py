@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.answer import plain
+from app.core.estimates import Message
 from app.texts import figures
+from app.texts.say import say_message
 from app.texts.words import label, precision_name, proper_name
 
 Gettext = Callable[[str], str]
@@ -122,6 +124,10 @@ class Formats:
         """The word for a code; the code itself where no word is known."""
         return label(kind, str(code), self.gettext)
 
+    def said(self, message: Message | None) -> str:
+        """The sentence of a message; empty where there is none."""
+        return say_message(message, self.language) if message else ""
+
     def filters(self) -> dict[str, Callable[..., Any]]:
         """By their names in the templates."""
         return {
@@ -141,4 +147,5 @@ class Formats:
             "share": share,
             "at_path": at_path,
             "raw": raw,
+            "said": self.said,
         }

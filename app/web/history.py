@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
@@ -11,14 +11,14 @@ from fastapi.responses import RedirectResponse, Response
 from app.catalog.snapshot import Snapshot
 from app.services.changes import (
     Author,
+    ChangeInFull,
     ChangeRefused,
-    changes_body,
+    change_log,
     field_name,
     is_undoable,
     places,
     undo,
 )
-from app.services.payload import gpu_label
 from app.texts.marking import N_
 from app.texts.say import say_code
 from app.web.access import address_of
@@ -102,16 +102,15 @@ def _page(request: Request, said: str = "", problem: str = "", code: int = 200) 
     values["row"] = one_line(values["row"])
     before = values["before"]
     start = int(before) if before.isascii() and before.isdigit() and len(before) < 10 else None
-    body = changes_body(request.app.state.engine, values["table"], values["row"], ENTRIES, start)
-    items = body["items"]
-    at = places(request.app.state.engine, [(entry["table"], entry["row"]) for entry in items])
+    found = change_log(request.app.state.engine, values["table"], values["row"], ENTRIES, start)
+    at = places(request.app.state.engine, [(entry.table, entry.row_id) for entry in found.items])
     return page.render(
         "history.html",
         PATH,
         code,
         {"cache-control": "no-store"},
-        entries=[_entry(entry, at.get((entry["table"], entry["row"])), snapshot, words) for entry in items],
-        older=address(PATH, values, before=body["next"]) if body["next"] else "",
+        entries=[_entry(e, at.get((e.table, e.row_id)), snapshot, words) for e in found.items],
+        older=address(PATH, values, before=found.next) if found.next else "",
         newest=address(PATH, values, before="") if start else "",
         asked=values,
         tables=TABLES,
@@ -121,15 +120,27 @@ def _page(request: Request, said: str = "", problem: str = "", code: int = 200) 
     )
 
 
-def _entry(
-    entry: dict[str, Any], place: tuple[str, str] | None, snapshot: Snapshot, words: Words
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Entry:
     """An entry with its cells in words: from what, to what."""
-    before, after = entry["before"] or {}, entry["after"] or {}
+
+    change: ChangeInFull
+    cells: list[tuple[str, str, str]]
+    more: list[tuple[str, str, str]]
+    both: bool
+    """Whether there is a before and an after."""
+    undoable: bool
+    card: str
+    figure: str
+    link: str
+
+
+def _entry(entry: ChangeInFull, place: tuple[str, str] | None, snapshot: Snapshot, words: Words) -> Entry:
+    before, after = entry.before or {}, entry.after or {}
     names = [n for n in (*after, *(n for n in before if n not in after)) if n != "id"]
     cells = [
         (
-            _name(entry["table"], name, words),
+            _name(entry.table, name, words),
             _shown(before.get(name), words.gettext),
             _shown(after.get(name), words.gettext),
         )
@@ -137,20 +148,20 @@ def _entry(
         # A new row is told by what it says, without the columns that it leaves empty.
         if (before and after) or _says({**before, **after}[name])
     ]
-    card, figure = place or (entry["row"] if entry["table"] == "gpu" else "", "")
+    card, figure = place or (entry.row_id if entry.table == "gpu" else "", "")
     known = next((gpu for gpu in snapshot.gpus if gpu.id == card), None)
-    return entry | {
-        "cells": cells[:FIRST_CELLS],
-        "more": cells[FIRST_CELLS:],
-        "both": bool(before and after),
-        # A value that was retired comes back with the one that took its place.
-        "undoable": not entry["undone"]
-        and after != {"chosen": False}
-        and is_undoable(entry["table"], entry["before"], entry["after"]),
-        "card": gpu_label(known) if known else "",
-        "figure": words.formats.label(figure, "figure") if figure else "",
-        "link": _link(entry["table"], entry["row"], card if known else ""),
-    }
+    # A value that was retired comes back with the one that took its place.
+    undoable = not entry.undone and after != {"chosen": False}
+    return Entry(
+        entry,
+        cells[:FIRST_CELLS],
+        cells[FIRST_CELLS:],
+        bool(before and after),
+        undoable and is_undoable(entry.table, entry.before, entry.after),
+        known.label if known else "",
+        words.formats.label(figure, "figure") if figure else "",
+        _link(entry.table, entry.row_id, card if known else ""),
+    )
 
 
 def _link(table: str, row: str, card: str) -> str:
@@ -167,12 +178,12 @@ def _name(table: str, name: str, words: Words) -> str:
     return words.gettext(FIELDS[said]) if said in FIELDS else said
 
 
-def _says(value: Any) -> bool:
+def _says(value: object) -> bool:
     # A number of 0 does: it equals False, but is a value.
     return value is not None and value is not False and value != ""
 
 
-def _shown(value: Any, gettext: Callable[[str], str]) -> str:
+def _shown(value: object, gettext: Callable[[str], str]) -> str:
     if value is None or value is True or value is False:
         return "" if value is None else gettext(N_("yes")) if value else gettext(N_("no"))
     text = one_line(f"{value:g}" if isinstance(value, float) and abs(value) < 1e6 else str(value))

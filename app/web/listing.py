@@ -13,7 +13,6 @@ from starlette.requests import Request
 
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
-from app.services.payload import gpu_label
 from app.web.answers import today
 
 T = TypeVar("T")
@@ -78,7 +77,7 @@ def card_names(snapshot: Snapshot) -> Mapping[str, str]:
     """For each card the shortest of its names that means it alone: what a text field takes and offers."""
     found: dict[str, str] = {}
     for gpu in snapshot.gpus:
-        for name in (gpu_label(gpu), gpu.name, gpu.id):
+        for name in (gpu.label, gpu.name, gpu.id):
             try:
                 if snapshot.resolve_gpu(name) == gpu.id:
                     found[gpu.id] = name

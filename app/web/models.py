@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from app.catalog.snapshot import Snapshot
-from app.services.catalogue import NotInCatalogue, find_model, model_body
+from app.core.model.architecture import ModelArchitecture
+from app.services.cards import NotInCatalogue
+from app.services.models import find_model
 from app.texts.figures import format_parameters
 from app.web.form import FormState, model_size
 from app.web.render import gettext_of
@@ -35,27 +36,26 @@ def offers(snapshot: Snapshot, language: str) -> tuple[Offer, ...]:
         Offer(
             model.name or model.id,
             format_parameters(model.architecture.parameters, language),
-            _shape(model_body(model), _),
+            _shape(model.architecture, _),
         )
         for model in sorted(snapshot.models.values(), key=lambda m: (m.name or m.id).casefold())
     )
 
 
-def _shape(body: dict[str, Any], _: Gettext) -> str:
+def _shape(model: ModelArchitecture, _: Gettext) -> str:
     """Layers and heads, experts, or the image size: what tells two models of one size apart."""
-    shape = body["architecture"]
     found = []
-    if shape.get("layers"):
-        found.append(_("%(count)s layers") % {"count": shape["layers"]})
-    heads, kv_heads = shape.get("attention_heads"), shape.get("kv_heads")
-    if shape.get("kv_lora_rank"):
+    if model.layers:
+        found.append(_("%(count)s layers") % {"count": model.layers})
+    heads, kv_heads = model.attention_heads, model.kv_heads
+    if model.kv_lora_rank:
         found.append("MLA")
-    elif heads and isinstance(kv_heads, int | float) and kv_heads < heads:
+    elif heads and isinstance(kv_heads, int | float) and 0 < kv_heads < heads:
         found.append(f"GQA {kv_heads:g}/{heads:g}")
-    if shape.get("experts"):
-        found.append(f"MoE {shape['experts']}")
-    if shape.get("image_size") and not heads:
-        found.append(_("image %(size)s") % {"size": " \u00d7 ".join(str(v) for v in shape["image_size"])})
+    if model.experts:
+        found.append(f"MoE {model.experts}")
+    if model.image_size and not heads:
+        found.append(_("image %(size)s") % {"size": " \u00d7 ".join(str(v) for v in model.image_size)})
     return " · ".join(found)
 
 
@@ -120,31 +120,29 @@ def facts(state: FormState, snapshot: Snapshot, words: Words) -> list[str]:
         family = formats.label(state.one("family"), "family")
         return [family, _("dimensions by the family's pattern, wider interval")]
     try:
-        body = model_body(find_model(snapshot, text))
+        preset = find_model(snapshot, text)
     except NotInCatalogue:
         return []
-    return preset_facts(body, words)
+    return preset_facts(preset.architecture, words)
 
 
-def preset_facts(body: dict[str, Any], words: Words) -> list[str]:
+def preset_facts(model: ModelArchitecture, words: Words) -> list[str]:
     """Parameters, layers, width, heads, vocabulary of a preset, as far as it has them."""
     _, formats = words.gettext, words.formats
-    shape = body["architecture"]
-    found = [_("%(count)s parameters") % {"count": formats.parameters(body["parameters"])}]
-    active = body.get("active_parameters")
-    if active and active < 0.98 * body["parameters"]:
-        found.append(_("%(count)s active") % {"count": formats.parameters(active)})
-    if shape.get("layers"):
-        found.append(_("%(count)s layers") % {"count": shape["layers"]})
-    if shape.get("hidden_size"):
-        found.append(_("hidden %(size)s") % {"size": formats.number(shape["hidden_size"])})
-    kv_heads, heads = shape.get("kv_heads"), shape.get("attention_heads")
-    if heads and kv_heads and not isinstance(kv_heads, list):
+    found = [_("%(count)s parameters") % {"count": formats.parameters(model.parameters)}]
+    if model.active_parameters and model.active_parameters < 0.98 * model.parameters:
+        found.append(_("%(count)s active") % {"count": formats.parameters(model.active_parameters)})
+    if model.layers:
+        found.append(_("%(count)s layers") % {"count": model.layers})
+    if model.hidden_size:
+        found.append(_("hidden %(size)s") % {"size": formats.number(model.hidden_size)})
+    heads, kv_heads = model.attention_heads, model.kv_heads
+    if heads and kv_heads and not isinstance(kv_heads, tuple):
         found.append(_("KV heads %(kv)s of %(heads)s") % {"kv": kv_heads, "heads": heads})
-    if shape.get("experts"):
-        found.append(_("%(count)s experts") % {"count": shape["experts"]})
-    if shape.get("vocab_size"):
-        found.append(_("vocab %(size)s") % {"size": formats.number(shape["vocab_size"])})
-    if shape.get("image_size"):
-        found.append(_("image %(size)s") % {"size": " × ".join(str(v) for v in shape["image_size"])})
+    if model.experts:
+        found.append(_("%(count)s experts") % {"count": model.experts})
+    if model.vocab_size:
+        found.append(_("vocab %(size)s") % {"size": formats.number(model.vocab_size)})
+    if model.image_size:
+        found.append(_("image %(size)s") % {"size": " × ".join(str(v) for v in model.image_size)})
     return found

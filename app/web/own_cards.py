@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from app.catalog.snapshot import Snapshot
-from app.services.own_cards import check_body, own_checks
-from app.services.predictions import Prediction
+from app.services.measurements import Prediction
+from app.services.own_cards import CheckAnswer, CheckedFigure, Expectation, said_checks
 from app.texts.marking import N_
 from app.texts.words import precision_name
 from app.web.formatting import share
@@ -84,55 +82,50 @@ class OwnCard:
 
 def own_cards(snapshot: Snapshot, gpu_id: str, words: Words) -> list[OwnCard]:
     """What was measured on the team's cards of one kind; the newest first."""
-    return [
-        _card(check_body(own, words.formats.language), words)
-        for own in own_checks(snapshot, gpu_id)
-        if own.check.findings
-    ]
+    found = said_checks(snapshot, gpu_id, words.formats.language)
+    return [_card(check, words) for check in found.items if check.figures]
 
 
-def _card(body: Mapping[str, Any], words: Words) -> OwnCard:
+def _card(check: CheckAnswer, words: Words) -> OwnCard:
+    said: set[str] = set()
+    lines = []
+    for figure in check.figures:
+        # What one row says, the next need not repeat.
+        lines.append(_line(figure, "" if figure.code in said else figure.text, words))
+        said.add(figure.code)
     return OwnCard(
-        body["id"],
-        NOTICE[body["code"]],
-        body["text"],
-        body["measured_on"],
-        [
-            _line(figure | {"text": figure["text"] if figure["code"] not in said else ""}, words)
-            for figure, said in zip(body["figures"], _said_before(body["figures"]), strict=True)
-        ],
-        [_estimated(row, words) for row in body["workload"]],
-        body["waiting"],
+        check.id,
+        NOTICE[check.code],
+        check.text,
+        check.measured_on,
+        lines,
+        [_estimated(row, words) for row in check.workload],
+        check.waiting,
     )
 
 
-def _said_before(figures: Sequence[Mapping[str, Any]]) -> list[set[str]]:
-    """Codes of the figures above each: what one row says, the next need not repeat."""
-    return [{figure["code"] for figure in figures[:place]} for place in range(len(figures))]
-
-
-def _line(figure: Mapping[str, Any], words: Words) -> Line:
+def _line(figure: CheckedFigure, text: str, words: Words) -> Line:
     _, f = words.gettext, words.formats
-    name, measured, expected = figure["figure"], figure["measured"], figure["expected"]
-    state = "fits" if figure["ok"] else "does_not_fit" if figure["fault"] else "tight"
+    name, measured, expected = figure.figure, figure.measured, figure.expected
+    state = "fits" if figure.ok else "does_not_fit" if figure.fault else "tight"
     label = _(FIGURE[name]) if name in FIGURE else _matrix(name, words)
     if name == "name":
-        return Line(label, figure["reported"], "", "", state, figure["text"])
+        return Line(label, figure.reported, "", "", state, text)
     if name == "throttle":
-        reasons = [_(THROTTLE[word]) for word in figure["reported"].split(", ") if word in THROTTLE]
-        return Line(label, (" · ".join(reasons)) or _("no"), _("no"), "", state, figure["text"])
-    if name not in LENGTHS:
-        return Line(label, f.plain_number(measured), f.plain_number(expected), "", state, figure["text"])
+        reasons = [_(THROTTLE[word]) for word in figure.reported.split(", ") if word in THROTTLE]
+        return Line(label, (" · ".join(reasons)) or _("no"), _("no"), "", state, text)
+    if name not in LENGTHS or measured is None or not expected:
+        return Line(label, f.plain_number(measured), f.plain_number(expected), "", state, text)
     return Line(
         label,
         f.figure(round(measured, 1)),
         f.figure(round(expected, 1)),
-        figure["unit"],
+        figure.unit,
         state,
-        figure["text"],
+        text,
         share(measured / expected, SCALE),
         share(1.0, SCALE),
-        share(figure["least"] / expected, SCALE),
+        share((figure.least or 0.0) / expected, SCALE),
         f.signed_percent(measured / expected - 1.0),
     )
 
@@ -141,18 +134,17 @@ def _matrix(name: str, words: Words) -> str:
     return words.gettext("Matrix products, %(precision)s") % {"precision": precision_name(name.split("_")[0])}
 
 
-def _estimated(row: Mapping[str, Any], words: Words) -> Estimated:
+def _estimated(row: Expectation, words: Words) -> Estimated:
     f = words.formats
-    memory = row["figure"] == "peak_memory"
+    memory = row.figure == "peak_memory"
     show = f.gib if memory else f.speed
-    found = Prediction(
-        row["low"], row["expected"], row["high"], "calibrated", "", row["measured"] / row["expected"]
-    )
+    ratio = row.measured / row.expected
+    found = Prediction(row.low, row.expected, row.high, "calibrated", "", ratio)
     return Estimated(
-        words.gettext(FIGURE[row["figure"]]),
-        show(row["measured"]),
-        row["unit"] if memory else f.label(row["unit"], "speed_unit"),
-        show(row["expected"]),
-        f"{show(row['low'])}\u2013{show(row['high'])}",
+        words.gettext(FIGURE[row.figure]),
+        show(row.measured),
+        row.unit if memory else f.label(row.unit, "speed_unit"),
+        show(row.expected),
+        f"{show(row.low)}\u2013{show(row.high)}",
         beside(found, words),
     )

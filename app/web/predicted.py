@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import expm1, log, log2
 from statistics import median
-from typing import Any
 
 from app.catalog.snapshot import Snapshot
 from app.charts.measured import Point
 from app.services.later import COMPUTING, READY
-from app.services.measurements import Measurement
-from app.services.predictions import Prediction, predictions, why_unpredicted
+from app.services.measurements import Measurement, Prediction, predictions, why_unpredicted
 from app.texts.marking import N_
 from app.texts.words import precision_name, proper_name
 from app.web.formatting import share
@@ -180,7 +178,7 @@ def table_rows(rows: Sequence[Measurement], known: Known, words: Words) -> list[
     return found
 
 
-def raw_cells(row_id: str, known: Known) -> list[Any]:
+def raw_cells(row_id: str, known: Known) -> list[str | float]:
     """Low, expected, high and what was hidden, for the CSV; empty without an estimate."""
     p = known.rows.get(row_id)
     return ["", "", "", ""] if p is None else [p.low, p.expected, p.high, "row"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from sqlalchemy import Engine
 
-from app.services.importing import (
+from app.services.imports import (
     Author,
     ImportOptions,
     ImportRefused,
@@ -95,7 +96,7 @@ def _answer(request: Request, upload: Upload, store: bool) -> Response:
 
 
 def _import(
-    engine: Any, items: list[Item], author: Author, options: ImportOptions, currency: str
+    engine: Engine, items: list[Item], author: Author, options: ImportOptions, currency: str
 ) -> tuple[list[Item], ImportReport]:
     """The report, rows that name no currency read in the one of the form; a stated one is never overruled."""
     report = import_items(engine, "prices", [dict(i.cells) for i in items], author, options)
@@ -126,22 +127,40 @@ def _page(
     )
 
 
-def _rows(report: ImportReport, items: Sequence[Item], language: str) -> list[dict[str, Any]]:
-    """Rows as the report has them, those at fault first, with the texts of their faults."""
-    faults: dict[int, list[Mapping[str, str]]] = {}
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row of the table with what became of it, and the texts of its faults."""
+
+    line: int
+    status: str
+    text: str
+    faults: list[ShownFault]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFault:
+    """A cell at fault."""
+
+    column: str
+    value: str
+    text: str
+
+
+def _rows(report: ImportReport, items: Sequence[Item], language: str) -> list[ShownRow]:
+    """Rows as the report has them, those at fault first."""
+    faults: dict[int, list[ShownFault]] = {}
     for fault in report.faults:
-        said = {"column": fault.column, "value": fault.value, "text": fault_text(fault, language)}
+        said = ShownFault(fault.column, fault.value, fault_text(fault, language))
         faults.setdefault(fault.line, []).append(said)
     rows = [
-        {
-            "line": items[row.line].line,
-            "status": row.status,
-            "id": row.id,
-            "text": " · ".join(str(v) for v in items[row.line].cells.values() if v not in (None, "")),
-            "faults": faults.get(row.line, ()),
-        }
+        ShownRow(
+            items[row.line].line,
+            row.status,
+            " · ".join(str(v) for v in items[row.line].cells.values() if v not in (None, "")),
+            faults.get(row.line, []),
+        )
         for row in report.rows
         if 0 <= row.line < len(items)
     ]
-    rows.sort(key=lambda row: (row["status"] != "fault", row["line"]))
+    rows.sort(key=lambda row: (row.status != "fault", row.line))
     return rows[:SHOWN_ROWS]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from app.services.quotes import ComparedQuotes, GroupInMarket, QuoteAnswer, QuoteInMarket
 from app.texts.marking import N_
 from app.texts.words import precision_name
 from app.web.view import Words
 
-Quote = Mapping[str, Any]
 SOON_DAYS = 3
 ENOUGH_QUOTES = 3
 INVOICE = {
@@ -61,55 +60,58 @@ class Line:
 class Group:
     """Quotes of one card, condition and unit."""
 
-    data: Mapping[str, Any]
+    data: GroupInMarket
     title: str
     summary: str
     lines: tuple[Line, ...]
 
 
-def dressed(group: Mapping[str, Any], words: Words) -> Group:
+def shown_group(found: GroupInMarket, words: Words) -> Group:
     """A group with its rows in the reader's language."""
     _, f, money = words.gettext, words.formats, words.money
-    title = group["gpu"]["label"]
-    if group["condition"] != "new":
-        condition = f.label(group["condition"], "condition")
+    group, title = found.group, found.card
+    if group.condition != "new":
+        condition = f.label(group.condition, "condition")
         title = _("%(card)s (%(condition)s)") % {"card": title, "condition": condition}
-    if group["per"] != "card":
-        title += " · " + f.label(group["per"], "price_per")
-    said = [_("%(valid)s of %(count)s valid") % {"valid": group["valid"], "count": len(group["quotes"])}]
-    if group["lowest_cny"] is not None:
-        said.append(_("lowest %(amount)s") % {"amount": money.amount(group["lowest_cny"])})
-        if group["valid"] > 1:
-            said.append(_("mean %(amount)s") % {"amount": money.amount(group["mean_cny"])})
-            said.append(_("spread %(percent)s") % {"percent": f.percent(group["spread"], 1)})
-    return Group(group, title, " · ".join(said), tuple(_lines(group, words)))
+    if group.per != "card":
+        title += " · " + f.label(group.per, "price_per")
+    said = [_("%(valid)s of %(count)s valid") % {"valid": group.valid, "count": len(group.quotes)}]
+    if group.lowest_cny is not None:
+        said.append(_("lowest %(amount)s") % {"amount": money.amount(group.lowest_cny)})
+        if group.valid > 1:
+            said.append(_("mean %(amount)s") % {"amount": money.amount(group.mean_cny)})
+            said.append(_("spread %(percent)s") % {"percent": f.percent(group.spread, 1)})
+    return Group(found, title, " · ".join(said), tuple(_lines(found, words)))
 
 
-def _lines(group: Mapping[str, Any], words: Words) -> list[Line]:
+def _lines(found: GroupInMarket, words: Words) -> list[Line]:
     _, f, money = words.gettext, words.formats, words.money
-    quotes: Sequence[Quote] = group["quotes"]
+    group, quotes = found.group, found.group.quotes
 
-    def row(label: str, cell: Callable[[Quote], Cell], sub: str = "", **more: bool) -> Line:
+    def row(label: str, cell: Callable[[QuoteAnswer], Cell], sub: str = "", **more: bool) -> Line:
         return Line(label, tuple(cell(quote) for quote in quotes), sub, **more)
+
+    def beside(label: str, cell: Callable[[QuoteInMarket], Cell], sub: str = "") -> Line:
+        return Line(label, tuple(cell(quote) for quote in found.quotes), sub)
 
     sign = money.sign
     rows = [
-        row(_("Item as written"), lambda q: Cell(q["item_as_written"] or "—"), wraps=True),
+        row(_("Item as written"), lambda q: Cell(q.item_as_written or "—"), wraps=True),
         row(
             _("Unit price as quoted"),
             lambda q: Cell(
-                f"{f.figure(q['unit_price'])} {q['currency']}",
-                f.label(q["tax"], "tax") if q["per"] == "card" else f.label(q["per"], "price_per"),
+                f"{f.figure(q.unit_price)} {q.currency}",
+                f.label(q.tax, "tax") if q.per == "card" else f.label(q.per, "price_per"),
             ),
         ),
         row(_("Tax and invoice"), lambda q: Cell(_tax(q, words)), wraps=True),
         row(
             _("Gross, tax included, %(sign)s per card") % {"sign": sign},
-            lambda q: Cell(money.bare(q["gross_cny_per_card"])),
+            lambda q: Cell(money.bare(q.gross_cny_per_card)),
         ),
         row(
             _("Net, without tax, %(sign)s per card") % {"sign": sign},
-            lambda q: Cell(money.bare(q["net_cny_per_card"])),
+            lambda q: Cell(money.bare(q.net_cny_per_card)),
         ),
         row(
             _("Cost after reclaim, %(sign)s per card") % {"sign": sign},
@@ -119,67 +121,72 @@ def _lines(group: Mapping[str, Any], words: Words) -> list[Line]:
         ),
         row(
             _("Total, tax included, %(sign)s") % {"sign": sign},
-            lambda q: Cell(money.bare(q.get("gross_cny_total")), f"× {f.number(q['quantity'])}"),
+            lambda q: Cell(money.bare(q.gross_cny_total), f"× {f.number(q.quantity)}"),
         ),
     ]
-    if group["market_cny"] is not None and group["per"] == "card":
+    if found.market_cny is not None and group.per == "card":
         sub = _("market %(amount)s, %(date)s") % {
-            "amount": money.amount(group["market_cny"]),
-            "date": group["market_on"],
+            "amount": money.amount(found.market_cny),
+            "date": found.market_on,
         }
-        rows.append(row(_("Against the market"), lambda q: Cell(f.signed_percent(q["against_market"])), sub))
-    if group["precision"]:
+        rows.append(beside(_("Against the market"), lambda q: Cell(f.signed_percent(q.against_market)), sub))
+    if found.precision:
         label = _("%(sign)s per TFLOPS, %(precision)s") % {
             "sign": sign,
-            "precision": precision_name(group["precision"]),
+            "precision": precision_name(found.precision),
         }
-        peak = row(label, lambda q: Cell(money.bare(q["cost_cny_per_peak_tflops"], 1)), _("peak, dense"))
+        peak = beside(label, lambda q: Cell(money.bare(q.cost_cny_per_peak_tflops, 1)), _("peak, dense"))
         rows.append(peak)
-    if any(q.get("cost_cny_per_sustained_tflops") for q in quotes):
+    if any(q.cost_cny_per_sustained_tflops for q in quotes):
         label = _("%(sign)s per TFLOPS in this work") % {"sign": sign}
         rows.append(
-            row(label, lambda q: Cell(money.bare(q["cost_cny_per_sustained_tflops"], 1)), _("sustained"))
+            row(label, lambda q: Cell(money.bare(q.cost_cny_per_sustained_tflops, 1)), _("sustained"))
         )
-    unit = next((q["cost_per_unit"]["unit"] for q in quotes if q.get("cost_per_unit")), "")
+    unit = next((q.cost_per_unit.unit for q in quotes if q.cost_per_unit), "")
     if unit:
         said = _(WORK_UNITS[unit]) if unit in WORK_UNITS else unit.replace("_", " ")
         label = _("%(sign)s per %(unit)s") % {"sign": sign, "unit": said}
         sub = _("price of the card alone, over the months that count")
-        if group["per"] != "card":
+        if group.per != "card":
             sub = _("an eighth of the server, host included, eight cards at work together")
-        rows.append(row(label, lambda q: Cell(money.unit(q["cost_per_unit"]["amount_cny"], False)), sub))
+        rows.append(row(label, lambda q: Cell(_per_unit(q, words)), sub))
     rows += [
-        row(_("Delivery"), lambda q: Cell(_days(q["delivery_days"], words))),
+        row(_("Delivery"), lambda q: Cell(_days(q.delivery_days, words))),
         row(
             _("Warranty"),
-            lambda q: Cell(_months(q["warranty_months"], words), q["warranty_kind"]),
+            lambda q: Cell(_months(q.warranty_months, words), q.warranty_kind),
             wraps=True,
         ),
-        row(_("Payment"), lambda q: Cell(q["payment_terms"] or "—"), wraps=True),
-        row(_("Quoted on"), lambda q: Cell(q["quoted_on"])),
-        row(_("Valid until"), lambda q: _validity(q, words)),
+        row(_("Payment"), lambda q: Cell(q.payment_terms or "—"), wraps=True),
+        row(_("Quoted on"), lambda q: Cell(q.quoted_on)),
+        beside(_("Valid until"), lambda q: _validity(q, words)),
     ]
     return rows
 
 
-def _tax(quote: Quote, words: Words) -> str:
+def _tax(quote: QuoteAnswer, words: Words) -> str:
     _, f = words.gettext, words.formats
-    rate = "" if quote["tax_rate"] is None else f.percent(quote["tax_rate"])
-    invoice = _(INVOICE[quote["invoice"]]) if quote["invoice"] in INVOICE else quote["invoice"]
+    rate = "" if quote.tax_rate is None else f.percent(quote.tax_rate)
+    invoice = _(INVOICE[quote.invoice]) if quote.invoice in INVOICE else quote.invoice
     return " · ".join(part for part in (rate, invoice) if part)
 
 
-def _cost(quote: Quote, group: Mapping[str, Any], words: Words) -> Cell:
+def _cost(quote: QuoteAnswer, group: ComparedQuotes, words: Words) -> Cell:
     _, money = words.gettext, words.money
-    cost = quote.get("cost_cny_per_card")
+    cost = quote.cost_cny_per_card
     if cost is None:
         return Cell(_("no rate"))
-    if quote["id"] == group["lowest_id"]:
+    if quote.id == group.lowest_id:
         return Cell(money.bare(cost), _("lowest"), best=True)
-    if group["lowest_cny"] is None:
+    if group.lowest_cny is None:
         return Cell(money.bare(cost))
-    more = cost - group["lowest_cny"]
+    more = cost - group.lowest_cny
     return Cell(money.bare(cost), ("+" if more >= 0 else "") + money.bare(more))
+
+
+def _per_unit(quote: QuoteAnswer, words: Words) -> str:
+    work = quote.cost_per_unit
+    return words.money.unit(work.amount_cny if work else None, False)
 
 
 def _days(days: int | None, words: Words) -> str:
@@ -190,9 +197,9 @@ def _months(months: int | None, words: Words) -> str:
     return "—" if months is None else words.gettext("%(count)s months") % {"count": months}
 
 
-def _validity(quote: Quote, words: Words) -> Cell:
+def _validity(found: QuoteInMarket, words: Words) -> Cell:
     _ = words.gettext
-    until, state, left = quote["valid_until"] or "—", quote["state"], quote["days_left"]
+    until, state, left = found.quote.valid_until or "—", found.quote.state, found.days_left
     if state in STATE:
         return Cell(until, _(STATE[state]), tag="bad" if state in BAD_STATES else "warn")
     if left is None:
@@ -200,35 +207,39 @@ def _validity(quote: Quote, words: Words) -> Cell:
     return Cell(until, _("in %(days)s days") % {"days": left}, tag="warn" if left <= SOON_DAYS else "")
 
 
-def headline(groups: Sequence[Mapping[str, Any]], words: Words) -> str:
+def headline(groups: Sequence[GroupInMarket], words: Words) -> str:
     """Which quote is lowest and by how much, where the valid ones are of one card."""
     _, money = words.gettext, words.money
-    decided = [group for group in groups if group["lowest_cny"] is not None]
+    decided = [found for found in groups if found.group.lowest_cny is not None]
     if len(decided) != 1:
         return ""
-    group = decided[0]
-    sound = [q for q in group["quotes"] if q["state"] == "valid" and not q["held"]]
-    first = next(q for q in group["quotes"] if q["id"] == group["lowest_id"])
-    others = [q["cost_cny_per_card"] for q in sound if q["id"] != first["id"]]
+    card, group = decided[0].card, decided[0].group
+    lowest = group.lowest_cny or 0.0
+    first = next(q for q in group.quotes if q.id == group.lowest_id)
+    others = [
+        q.cost_cny_per_card
+        for q in group.quotes
+        if q.state == "valid" and not q.held and q.id != first.id and q.cost_cny_per_card is not None
+    ]
     if not others:
         return _("%(card)s: one valid quote, from %(supplier)s at %(amount)s a card after reclaim.") % {
-            "card": group["gpu"]["label"],
-            "supplier": first["supplier"],
-            "amount": money.amount(group["lowest_cny"]),
+            "card": card,
+            "supplier": first.supplier,
+            "amount": money.amount(lowest),
         }
     return _("%(card)s: %(supplier)s is lowest, %(amount)s a card below the next after reclaim.") % {
-        "card": group["gpu"]["label"],
-        "supplier": first["supplier"],
-        "amount": money.amount(min(others) - group["lowest_cny"]),
+        "card": card,
+        "supplier": first.supplier,
+        "amount": money.amount(min(others) - lowest),
     }
 
 
-def warnings(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[str, str, str]]:
+def warnings(groups: Sequence[GroupInMarket], words: Words) -> list[tuple[str, str, str]]:
     """What to mind before signing: kind, sentence, consequence."""
-    _, found = words.gettext, []
+    _, said, found = words.gettext, words.formats.said, []
     for group in groups:
-        card = group["gpu"]["label"]
-        if group["valid"] < ENOUGH_QUOTES:
+        card = group.card
+        if group.group.valid < ENOUGH_QUOTES:
             found.append(
                 (
                     "bad",
@@ -236,20 +247,15 @@ def warnings(groups: Sequence[Mapping[str, Any]], words: Words) -> list[tuple[st
                     _("Where three are required, ask for the missing ones or have the expired ones renewed."),
                 )
             )
-        for quote in group["quotes"]:
-            name = quote["supplier"]
-            for flag in quote["flags"]:
-                kind = "bad" if flag["code"] in _SERIOUS else "warn"
-                found.append((kind, f"{card} · {name}", flag["text"]))
-            for assumed in quote["assumptions"]:
-                found.append(("info", f"{card} · {name}", assumed["text"]))
-            if quote["held"]:
-                text = _("It drives no choice until somebody has confirmed it.")
-                found.append(("bad", f"{card} · {name}", text))
-            left = quote["days_left"]
-            if quote["state"] == "valid" and left is not None and left <= SOON_DAYS:
+        for row in group.quotes:
+            quote, left, title = row.quote, row.days_left, f"{card} · {row.quote.supplier}"
+            found += [("bad" if f.code in _SERIOUS else "warn", title, said(f.text)) for f in quote.flags]
+            found += [("info", title, said(f.text)) for f in quote.assumptions]
+            if quote.held:
+                found.append(("bad", title, _("It drives no choice until somebody has confirmed it.")))
+            if quote.state == "valid" and left is not None and left <= SOON_DAYS:
                 text = _("Expires on %(day)s; after that the ranking uses the next price.")
-                found.append(("warn", f"{card} · {name}", text % {"day": quote["valid_until"]}))
+                found.append(("warn", title, text % {"day": quote.valid_until}))
     # The serious ones first; of equals the order of the table.
     return sorted(dict.fromkeys(found), key=lambda w: ("bad", "warn", "info").index(w[0]))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
-from app.services.importing import (
+from app.services.imports import (
     IMPORT_KINDS,
     Author,
     ImportOptions,
@@ -23,13 +23,19 @@ from app.services.importing import (
     refusal_text,
     template,
 )
-from app.services.quotes import QuoteNotFound, compare_quotes, confirm_quote, withdraw_quote
+from app.services.quotes import (
+    ComparedQuotes,
+    QuoteNotFound,
+    compare_quotes,
+    compare_stored,
+    confirm_quote,
+    in_market,
+    withdraw_quote,
+)
 from app.services.uploads import (
     MAX_LINES,
     Item,
     QuoteLineRead,
-    compare_unsaved,
-    dress_groups,
     read_quotes,
     with_cell,
 )
@@ -38,7 +44,7 @@ from app.texts.words import PRICE_PER
 from app.web.answers import ask, open_page, today
 from app.web.form import read_form
 from app.web.listing import address, card_names, day_of
-from app.web.quote_tables import Group, dressed, headline, warnings
+from app.web.quote_tables import Group, headline, shown_group, warnings
 from app.web.render import Page
 from app.web.uploads import Upload, carry, in_thread, items_of, read_upload, writer_of
 from app.web.view import Words
@@ -65,17 +71,15 @@ def quotes(request: Request) -> Response:
         workload = asked.body["workload"] if asked.answer else None
     fault = ""
     try:
-        found = compare_quotes(request.app.state.engine, snapshot, day, page.language, ids, workload)[
-            "groups"
-        ]
+        found = compare_quotes(request.app.state.engine, snapshot, day, ids, workload).groups
     except InputFault as refused:
-        found, fault = [], say_fault(refused.errors[0], page.language)
+        found, fault = (), say_fault(refused.errors[0], page.language)
     values = {k: request.query_params.get(k, "") for k in WORK_FIELDS if k in request.query_params}
     return page.render(
         "quotes.html",
         PATH,
         422 if fault or state.errors else 200,
-        **_shown(found, snapshot, day, words),
+        compared=_compared(found, snapshot, day, words),
         fault=fault,
         f=state,
         ids=",".join(ids),
@@ -96,11 +100,20 @@ def quotes(request: Request) -> Response:
 SAID = ("kept", "confirmed", "withdrawn", "refused")
 
 
-def _shown(found: Sequence[dict[str, Any]], snapshot: Snapshot, day: date, words: Words) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Compared:
     """The groups as the page shows them, with the sentence above and the warnings below."""
-    dress_groups(found, snapshot, day)
-    groups: list[Group] = [dressed(group, words) for group in found]
-    return {"groups": groups, "headline": headline(found, words), "warnings": warnings(found, words)}
+
+    groups: list[Group]
+    headline: str
+    warnings: list[tuple[str, str, str]]
+
+
+def _compared(compared: Sequence[ComparedQuotes], snapshot: Snapshot, day: date, words: Words) -> Compared:
+    found = in_market(compared, snapshot, day)
+    return Compared(
+        [shown_group(group, words) for group in found], headline(found, words), warnings(found, words)
+    )
 
 
 @router.get("/quotes/template.csv")
@@ -177,7 +190,7 @@ def _preview_page(
     code: int = 200,
 ) -> Response:
     names = card_names(snapshot)
-    found = compare_unsaved(lines, snapshot, today(), page.language)
+    found = compare_stored([line.quote for line in lines if line.quote], snapshot, today())
     return page.render(
         "quotes_preview.html",
         PATH,
@@ -192,27 +205,31 @@ def _preview_page(
         kept=False,
         as_of=today().isoformat(),
         print_date=today().isoformat(),
-        **_shown(found, snapshot, today(), words),
+        compared=_compared(found, snapshot, today(), words),
     )
 
 
-def _line(line: QuoteLineRead, names: Any, page: Page) -> dict[str, Any]:
-    return {
-        "per": line.per,
-        "per_from_words": line.per_from_words,
-        "per_unclear": any(fault.field == "per" for fault in line.faults),
-        "file": line.file,
-        "line": line.item.line,
-        "supplier": line.supplier,
-        "text": line.text,
-        "card": names.get(line.gpu_id, ""),
-        "gpu_id": line.gpu_id,
-        "sure": line.sure,
-        "candidates": [(i, names.get(i, i)) for i in line.candidates],
-        "quote": line.quote,
-        "faults": [_fault(fault, line, page) for fault in line.faults if fault.code != "card_not_confirmed"],
-        "unnamed": any(fault.code == "card_not_confirmed" for fault in line.faults),
-    }
+@dataclass(frozen=True, slots=True)
+class ShownLine:
+    """A line of the table with the card that it may mean, in the reader's words."""
+
+    read: QuoteLineRead
+    card: str
+    candidates: list[str]
+    per_unclear: bool
+    unnamed: bool
+    faults: list[tuple[str, str]]
+
+
+def _line(line: QuoteLineRead, names: Mapping[str, str], page: Page) -> ShownLine:
+    return ShownLine(
+        line,
+        names.get(line.gpu_id, ""),
+        [names.get(i, i) for i in line.candidates],
+        any(fault.field == "per" for fault in line.faults),
+        any(fault.code == "card_not_confirmed" for fault in line.faults),
+        [_fault(fault, line, page) for fault in line.faults if fault.code != "card_not_confirmed"],
+    )
 
 
 def _fault(fault: RowFault, line: QuoteLineRead, page: Page) -> tuple[str, str]:
@@ -241,7 +258,7 @@ def _refused(page: Page, snapshot: Snapshot, words: Words, upload: Upload, text:
         "quotes.html",
         PATH,
         422,
-        **_shown([], snapshot, today(), words),
+        compared=_compared([], snapshot, today(), words),
         fault="",
         f=read_form([]),
         ids="",
@@ -281,7 +298,7 @@ def _keep(request: Request, upload: Upload) -> Response:
     return RedirectResponse(address(PATH, {"ids": ",".join(report.ids), "said": "kept"}), 303)
 
 
-def _confirmed(line: QuoteLineRead) -> dict[str, Any]:
+def _confirmed(line: QuoteLineRead) -> dict[str, object]:
     """The cells of a line with the card and the unit that stood before the reader's eyes."""
     item = with_cell(line.item, "quotes", "gpu_id", line.gpu_id, replaces=True)
     return dict(with_cell(item, "quotes", "per", line.per, replaces=True).cells)

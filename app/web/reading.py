@@ -1,4 +1,4 @@
-"""Pages to read: models, method, one figure, one option; and the data of the charts."""
+"""Pages to read: one figure, one option; and the data of the charts."""
 
 from __future__ import annotations
 
@@ -8,25 +8,20 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
-from app.charts import prices as price_charts
 from app.charts import shortlist as charts
 from app.charts.cost_speed import pareto_chart
 from app.charts.theme import THEMES
 from app.core.answer import plain
 from app.core.decide.options import Option
 from app.services.answers import encode
-from app.services.catalogue import NotInCatalogue, gpu_detail, model_body
-from app.services.catalogue_pages import page as list_page
 from app.services.results import ShortlistAnswer
-from app.web import columns, view
-from app.web.answers import Asked, ask, open_page, today
+from app.web import view
+from app.web.answers import Asked, ask, open_page
 from app.web.calculator import question_words
-from app.web.card_page import history_frame
-from app.web.cards import EVERYTHING
+from app.web.card_page import card_of_page
 from app.web.explain import explain_answer, explain_card
 from app.web.explanation import Explanation
 from app.web.frozen import Frozen, open_comparison
-from app.web.models import preset_facts
 from app.web.ranking import TableView
 from app.web.render import is_fragment
 from app.web.tables import csv_response
@@ -54,13 +49,10 @@ def explain(request: Request) -> Response:
     name = request.query_params.get("gpu", "")
     found: Explanation | None
     if name:
-        page, snapshot, words = open_page(request)
-        try:
-            card = gpu_detail(snapshot, name, today(), page.language)
-        except NotInCatalogue:
-            raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
+        page, _snapshot, words = open_page(request)
+        card = card_of_page(request, name)
         found = explain_card(card, path, words)
-        back = f"/gpus/{card['id']}"
+        back = f"/gpus/{card.id}"
     else:
         asked, answer = _answered(request)
         page, words = asked.page, asked.words
@@ -155,8 +147,6 @@ def chart(request: Request, kind: str) -> Response:
     """Data and layout of a chart for Plotly."""
     theme = request.query_params.get("theme", "light")
     theme = theme if theme in THEMES else "light"
-    if kind == "prices":
-        return JSONResponse(_price_chart(request, theme))
     if kind not in ("value", "memory", "pareto"):
         raise HTTPException(404)
     asked, answer = _answered(request)
@@ -172,39 +162,3 @@ def chart(request: Request, kind: str) -> Response:
     unit = asked.words.formats.label(options[0].speed.unit, "speed_unit") if options else ""
     front = [item.rank for item in answer.pareto]
     return JSONResponse(plain(pareto_chart(options, front, theme, language, text, unit=unit)))
-
-
-def _price_chart(request: Request, theme: str) -> dict[str, Any]:
-    page, snapshot, words = open_page(request)
-    try:
-        card = gpu_detail(snapshot, request.query_params.get("gpu", ""), today(), page.language)
-    except NotInCatalogue:
-        raise HTTPException(404, page._("There is no card of this name in the catalogue.")) from None
-    rows = list_page(snapshot, "prices", {"of_gpu": card["id"]}, EVERYTHING, today(), page.language)["items"]
-    frame = history_frame(card, rows, today(), request.query_params.get("scale", ""), snapshot, words)
-    best = columns.best_price(card)
-    return price_charts.history_chart(rows, best, theme, page.language, page._, frame)
-
-
-@router.get("/models")
-def models(request: Request) -> Response:
-    """The presets with the dimensions that are computed with."""
-    page, snapshot, words = open_page(request)
-    query = request.query_params.get("q", "")[:100].strip()
-    family = request.query_params.get("family", "")[:40]
-    rows = []
-    for preset in snapshot.models.values():
-        name = f"{preset.id} {preset.name} {preset.hf_repo}".casefold()
-        if all(word in name for word in query.casefold().split()) and family in ("", preset.family):
-            body = model_body(preset)
-            rows.append(body | {"facts": preset_facts(body, words)[1:]})
-    families = sorted({preset.family for preset in snapshot.models.values()})
-    return page.render(
-        "models.html",
-        "/models",
-        rows=rows,
-        total=len(snapshot.models),
-        families=families,
-        q=query,
-        family=family,
-    )

@@ -8,22 +8,24 @@ from app.web import (
     benchmarks,
     calculator,
     card_edit,
+    card_page,
     cards,
     compare,
     data_page,
     frozen,
     history,
     keys_page,
-    ledger,
     method,
+    model_list,
     price_import,
+    prices,
     quotes,
     reading,
     signin,
 )
 
 router = APIRouter()
-NEW = (compare, ledger, price_import, quotes, benchmarks, data_page)
+NEW = (compare, prices, price_import, quotes, benchmarks, data_page)
 EDITING = (signin, keys_page, history, card_edit)
-for part in (calculator, cards, *NEW, *EDITING, frozen, method, reading):
+for part in (calculator, cards, card_page, model_list, *NEW, *EDITING, frozen, method, reading):
     router.include_router(part.router)

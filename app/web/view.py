@@ -15,7 +15,7 @@ from app.core.decide.options import Option
 from app.core.estimates import Message
 from app.core.gpu import PriceChoice, short_card_name
 from app.core.workload import Parallelism
-from app.services.remarks import governing
+from app.services.cards import governing
 from app.services.results import QuestionAsked, ShortlistAnswer
 from app.texts.figures import NBSP
 from app.texts.say import say_label, say_message

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from app.catalog.snapshot import Snapshot
-from app.core.gpu import short_card_name
 from app.core.workload import Parallelism
 from app.texts.figures import NBSP
 from app.texts.marking import N_
@@ -66,7 +64,7 @@ AVAILABILITY_SHORT: Mapping[str, str] = {
 
 @lru_cache(maxsize=2)
 def _long_names(snapshot: Snapshot) -> tuple[re.Pattern[str], dict[str, str], tuple[str, ...]]:
-    shorter = {gpu.name: short for gpu in snapshot.gpus if (short := short_card_name(gpu.name)) != gpu.name}
+    shorter = {gpu.name: gpu.label for gpu in snapshot.gpus if gpu.label != gpu.name}
     # The longest first: "GeForce RTX 4090 D" must not be read as a 4090 with a letter behind it.
     names = sorted(shorter, key=lambda name: (-len(name), name))
     return (
@@ -111,31 +109,7 @@ def availability_sentence(
     return gettext(text) % {"region": region_word(region)} if text else ""
 
 
-def availability_rows(
-    card: Mapping[str, Any], region_word: Callable[[str], str], _: Gettext
-) -> list[dict[str, Any]]:
-    """Where a card may be sold: our sentence, since when, the source and what it says; what decides first."""
-    rows = []
-    for fact in sorted(card["remarks"], key=lambda fact: not fact["decides"]):
-        source = fact["source"] or {"url": "", "title": ""}
-        sentence = availability_sentence(fact["status"], fact["region"], region_word, _)
-        rows.append(
-            {
-                "title": sentence or fact["text"],
-                "since": fact["from"],
-                "until": fact["until"],
-                "url": source["url"],
-                "source": source["title"] or source.get("id", ""),
-                "read_on": fact["read_on"],
-                "said": fact["text"] if sentence else "",
-                "decides": fact["decides"],
-                "kind": "warn" if fact["status"] in _AGAINST else "info",
-            }
-        )
-    return rows
-
-
-_AGAINST = frozenset(
+AGAINST_BUYING = frozenset(
     {
         "licence_required",
         "not_permitted",

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 
 from app.api.checks import _EXAMPLE as PRINTED
 from app.services import keys, maintenance
-from app.services.predictions import predict_now
+from app.services.measurements import predict_now
 from app.services.store import CatalogStore
 from app.settings import Settings
 

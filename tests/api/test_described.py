@@ -75,6 +75,35 @@ CALCULATIONS: list[tuple[str, Ask]] = [
 ]
 
 
+def get(path: str, **headers: str) -> Ask:
+    return lambda api: api.get(f"/api/v1/{path}", headers=headers)
+
+
+CATALOGUE: list[tuple[str, Ask]] = [
+    ("GET /api/v1/gpus", get("gpus?limit=200")),
+    ("GET /api/v1/gpus", get("gpus?limit=200&vendor=nvidia")),
+    *(
+        ("GET /api/v1/gpus/{gpu_id}", get(f"gpus/{name}?as_of={AS_OF}&currency=USD"))
+        for name in ("rtx4090", "h20-96gb", "ascend-910b3", "mi300x")
+    ),
+    ("GET /api/v1/gpus/{gpu_id}/prices", get("gpus/rtx4090/prices?limit=200&currency=USD")),
+    ("GET /api/v1/gpus/{gpu_id}/benchmarks", get("gpus/rtx3090/benchmarks?limit=200")),
+    ("GET /api/v1/gpus/{gpu_id}/checks", get("gpus/rtx4090/checks")),
+    ("GET /api/v1/models", get("models?limit=200")),
+    ("GET /api/v1/models/{model_id}", get("models/llama-3.1-8b")),
+    ("GET /api/v1/prices", get(f"prices?limit=200&as_of={AS_OF}&currency=USD")),
+    ("GET /api/v1/rentals", get(f"rentals?limit=200&as_of={AS_OF}&currency=USD")),
+    ("GET /api/v1/benchmarks", get("benchmarks?limit=200")),
+    ("GET /api/v1/rates", get("rates?limit=200")),
+    ("GET /api/v1/sources", get("sources?limit=200")),
+    ("GET /api/v1/data", get(f"data?as_of={AS_OF}")),
+    ("GET /api/v1/quotes", get("quotes")),
+    ("GET /api/v1/imports/{kind}", get("imports/prices")),
+    ("POST /api/v1/quotes/compare", post("quotes/compare", {"workload": LLAMA_INFERENCE})),
+]
+ROUTES = [*CALCULATIONS, *CATALOGUE]
+
+
 @pytest.fixture(scope="module")
 def described(api: TestClient) -> Schema:
     found: Schema = api.get("/openapi.json").json()
@@ -142,7 +171,7 @@ def _scalar_faults(possible: list[Schema], value: Any, at: str) -> Iterator[str]
         yield f"{at}: {value} is not listed"
 
 
-@pytest.mark.parametrize(("operation", "ask"), CALCULATIONS, ids=[str(i) for i in range(len(CALCULATIONS))])
+@pytest.mark.parametrize(("operation", "ask"), ROUTES, ids=[str(i) for i in range(len(ROUTES))])
 def test_every_path_of_a_live_answer_is_described(
     api: TestClient, described: Schema, operation: str, ask: Ask
 ) -> None:
@@ -152,7 +181,7 @@ def test_every_path_of_a_live_answer_is_described(
 
 
 def test_every_property_of_an_answer_has_a_meaning(described: Schema) -> None:
-    found = sorted({name for operation, _ in CALCULATIONS for name in _unsaid(described, operation)})
+    found = sorted({name for operation, _ in ROUTES for name in _unsaid(described, operation)})
     assert found == []
 
 

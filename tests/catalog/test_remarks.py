@@ -17,7 +17,7 @@ from app.core.question import Filters
 from app.resources import resource_path
 from app.services.prepared import availability
 from app.texts.words import FORM_FACTOR as FORM
-from app.web.card_facts import COOLING, FACT, NOT_A_CARD
+from app.web.card_page import COOLING, FACT, NOT_A_CARD
 from app.web.wording import AVAILABILITY, AVAILABILITY_SHORT
 from tests.catalog.samples import SOURCE
 

@@ -13,7 +13,7 @@ from app.catalog.snapshot import Snapshot
 from app.core.speed.accuracy import hidden_rows, observations
 from app.services.later import READY
 from app.services.maintenance import open_catalogue
-from app.services.predictions import Prediction, predict_now, predictions, why_unpredicted
+from app.services.measurements import Prediction, predict_now, predictions, why_unpredicted
 from app.web.predicted import WHY
 
 

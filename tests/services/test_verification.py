@@ -13,8 +13,8 @@ from app.core.estimates import SpeedEstimate
 from app.core.faults import InputFault
 from app.services import calculator, verification
 from app.services.maintenance import open_database
-from app.services.own_cards import check_body, own_checks
-from app.services.predictions import predict_now
+from app.services.measurements import predict_now
+from app.services.own_cards import own_checks, said_check
 from app.services.store import CatalogStore
 
 TODAY = date(2026, 11, 30)
@@ -158,12 +158,12 @@ def test_what_is_no_measurement_is_not_stored(engine, changes, code):
 
 def test_a_card_that_is_not_what_it_is_sold_as_is_named_in_words(engine):
     stored = put(engine, answer(driver={"memory.total": 16376.0}), dry_run=True)
-    english = check_body(stored.own, "en")
-    assert english["as_sold"] is False
-    assert english["text"].endswith("RTX 4090: this is not what it is sold as.")
-    memory = next(f for f in english["figures"] if f["figure"] == "memory_gib")
-    assert (memory["ok"], memory["code"]) == (False, "memory_too_small")
-    assert "15.99 GiB" in memory["text"]
+    english = said_check(stored.own, "en")
+    assert english.as_sold is False
+    assert english.text.endswith("RTX 4090: this is not what it is sold as.")
+    memory = next(f for f in english.figures if f.figure == "memory_gib")
+    assert (memory.ok, memory.code) == (False, "memory_too_small")
+    assert "15.99 GiB" in memory.text
 
 
 def test_an_own_card_is_judged_by_its_chip_its_memory_and_its_estimates(engine):
@@ -196,9 +196,9 @@ def test_an_own_card_is_judged_by_its_chip_its_memory_and_its_estimates(engine):
     assert speed_row.expected != pytest.approx(1321.0, rel=0.02)
     assert memory_row.measured == 5.6
     assert memory_row.low < memory_row.expected < memory_row.high
-    chinese = check_body(own, "zh")
-    assert chinese["code"] == "card_not_as_sold"
-    assert "114" in next(f["text"] for f in chinese["figures"] if f["figure"] == "multiprocessors")
+    chinese = said_check(own, "zh")
+    assert chinese.code == "card_not_as_sold"
+    assert "114" in next(f.text for f in chinese.figures if f.figure == "multiprocessors")
 
 
 def test_what_is_kept_is_bounded_and_of_plain_text(engine):

@@ -14,7 +14,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.services.changes import changes_body
+from app.services.changes import ChangeInFull, change_log
 from app.services.editors import create_editor
 from app.services.keys import create_key, list_keys
 from app.settings import Settings
@@ -93,9 +93,8 @@ def sign_in(client: TestClient, name: str) -> None:
     assert client.post("/signin", data={"name": name, "password": PASSWORD}).status_code == 303
 
 
-def newest(client: TestClient, table: str) -> dict[str, Any]:
-    found: dict[str, Any] = changes_body(engine_of(client), table, limit=1)["items"][0]
-    return found
+def newest(client: TestClient, table: str) -> ChangeInFull:
+    return change_log(engine_of(client), table, limit=1).items[0]
 
 
 def hidden(page: str, name: str) -> str:
@@ -127,11 +126,11 @@ def test_pages_for_editors_ask_to_sign_in_and_refuse_who_may_not(anyone: TestCli
     ],
 )
 def test_nobody_else_changes_anything(anyone: TestClient, path: str, fields: dict[str, str]) -> None:
-    before = changes_body(engine_of(anyone), limit=1)["items"]
+    before = change_log(engine_of(anyone), limit=1).items
     assert anyone.post(path, data=fields).headers["location"].startswith("/signin")
     sign_in(anyone, "reader")
     assert anyone.post(path, data=fields).status_code == 403
-    assert changes_body(engine_of(anyone), limit=1)["items"] == before and list_keys(engine_of(anyone)) == []
+    assert change_log(engine_of(anyone), limit=1).items == before and list_keys(engine_of(anyone)) == []
 
 
 def test_a_price_from_the_page_of_a_card(buyer: TestClient) -> None:
@@ -141,8 +140,8 @@ def test_a_price_from_the_page_of_a_card(buyer: TestClient) -> None:
     assert answer.headers["location"] == "/gpus/rtx4090/price?said=stored"
     assert "The price is stored." in buyer.get(answer.headers["location"]).text
     entry = newest(buyer, "price")
-    assert (entry["who"], entry["why"], entry["action"]) == ("buyer", "seen today", "insert")
-    row = entry["after"]
+    assert (entry.who, entry.why, entry.action) == ("buyer", "seen today", "insert")
+    row = entry.after or {}
     assert (row["gpu_id"], row["amount"], row["currency"], row["tax"]) == (
         "rtx4090",
         16000,
@@ -166,7 +165,7 @@ def test_a_price_far_from_the_known_waits_for_a_word(buyer: TestClient) -> None:
     assert newest(buyer, "price") == before
     stored = buyer.post("/gpus/rtx4090/price", data=odd | {"confirm": "1"})
     assert stored.headers["location"].endswith("said=stored")
-    assert newest(buyer, "price")["after"]["quality"] == "confirmed"
+    assert (newest(buyer, "price").after or {})["quality"] == "confirmed"
 
 
 @pytest.mark.parametrize(
@@ -206,23 +205,23 @@ def test_a_figure_is_corrected_and_taken_back(buyer: TestClient) -> None:
     figures = buyer.get("/api/v1/gpus/rtx4090").json()["figures"]
     assert (figures["tdp_w"]["value"], figures["tdp_w"]["source"]["title"]) == (455, "A data sheet")
     assert (figures["tdp_w"]["unit"], figures["tdp_w"]["note"]) == ("W", "misprint")
-    entries = changes_body(engine_of(buyer), "gpu_figure", limit=2)["items"]
-    added = next(e for e in entries if e["action"] == "insert")
-    retired = next(e for e in entries if e["action"] == "update")
-    assert (added["who"], added["after"]["supersedes"]) == ("buyer", retired["row"])
+    entries = change_log(engine_of(buyer), "gpu_figure", limit=2).items
+    added = next(e for e in entries if e.action == "insert")
+    retired = next(e for e in entries if e.action == "update")
+    assert (added.who, (added.after or {})["supersedes"]) == ("buyer", retired.row_id)
     page = buyer.get("/history?table=gpu_figure").text
-    assert f'action="/history/{added["id"]}/undo"' in page
+    assert f'action="/history/{added.id}/undo"' in page
     # The value that was retired comes back with the new one, not by itself.
-    assert f'action="/history/{retired["id"]}/undo"' not in page
+    assert f'action="/history/{retired.id}/undo"' not in page
 
-    assert buyer.post(f"/history/{added['id']}/undo", data={"why": ""}).status_code == 422
-    done = buyer.post(f"/history/{added['id']}/undo", data={"why": "it was right"})
+    assert buyer.post(f"/history/{added.id}/undo", data={"why": ""}).status_code == 422
+    done = buyer.post(f"/history/{added.id}/undo", data={"why": "it was right"})
     assert done.headers["location"] == "/history?said=undone"
     figures = buyer.get("/api/v1/gpus/rtx4090").json()["figures"]
     assert figures["tdp_w"]["value"] == 450
     undone = newest(buyer, "gpu_figure")
-    assert (undone["who"], undone["why"], undone["action"]) == ("buyer", "it was right", "undo")
-    again = buyer.post(f"/history/{added['id']}/undo", data={"why": "once more"})
+    assert (undone.who, undone.why, undone.action) == ("buyer", "it was right", "undo")
+    again = buyer.post(f"/history/{added.id}/undo", data={"why": "once more"})
     assert again.status_code == 409
     assert buyer.post("/history/99999999999/undo", data={"why": "x"}).status_code == 404
 
@@ -254,11 +253,11 @@ def test_a_figure_of_nothing_is_refused_and_one_far_off_waits_for_a_word(buyer: 
 def test_a_price_taken_back_stays_on_record(buyer: TestClient) -> None:
     buyer.post("/gpus/rtx3090/price", data=PRICE | {"amount": "6500", "source_url": "https://item.jd.com/3"})
     entry = newest(buyer, "price")
-    buyer.post(f"/history/{entry['id']}/undo", data={"why": "wrong card"})
-    page = unescape(buyer.get(f"/history?table=price&row={entry['row']}").text)
+    buyer.post(f"/history/{entry.id}/undo", data={"why": "wrong card"})
+    page = unescape(buyer.get(f"/history?table=price&row={entry.row_id}").text)
     assert "wrong card" in page and "seen today" in page and "undone since" in page
-    assert f'href="/history?before={entry["id"] + 1}#c-{entry["id"]}"' in page
-    assert "withdrawn" in buyer.get(f"/history?table=price&row={entry['row']}").text
+    assert f'href="/history?before={entry.id + 1}#c-{entry.id}"' in page
+    assert "withdrawn" in buyer.get(f"/history?table=price&row={entry.row_id}").text
 
 
 def test_the_import_takes_an_editor_in_place_of_a_key(buyer: TestClient) -> None:
@@ -266,7 +265,7 @@ def test_the_import_takes_an_editor_in_place_of_a_key(buyer: TestClient) -> None
     assert "You write as buyer." in page and 'name="key"' not in page
     kept = buyer.post("/prices/import/keep", data={"items": hidden(page, "items"), "why": "weekly"})
     assert kept.status_code == 200 and "One price is stored." in kept.text
-    assert (newest(buyer, "price")["who"], newest(buyer, "price")["why"]) == ("buyer", "weekly")
+    assert (newest(buyer, "price").who, newest(buyer, "price").why) == ("buyer", "weekly")
 
 
 def test_without_an_editor_the_import_takes_a_key(anyone: TestClient) -> None:
@@ -280,7 +279,7 @@ def test_without_an_editor_the_import_takes_a_key(anyone: TestClient) -> None:
     assert anyone.post("/prices/import/keep", data=fields).status_code == 403
     key = create_key(engine_of(anyone), "script", ("write",))
     assert anyone.post("/prices/import/keep", data=fields | {"key": key.secret}).status_code == 200
-    assert newest(anyone, "price")["who"] == f"script ({key.id})"
+    assert newest(anyone, "price").who == f"script ({key.id})"
 
 
 def test_quotes_are_kept_and_withdrawn_by_an_editor(buyer: TestClient) -> None:
@@ -290,13 +289,13 @@ def test_quotes_are_kept_and_withdrawn_by_an_editor(buyer: TestClient) -> None:
     kept = buyer.post("/quotes/keep", data=fields)
     assert kept.status_code == 303, kept.text[:2000]
     entry = newest(buyer, "quote")
-    assert (entry["who"], entry["action"]) == ("buyer", "insert")
+    assert (entry.who, entry.action) == ("buyer", "insert")
     listed = buyer.get("/quotes").text
-    assert f"/quotes/{entry['row']}/withdraw" in listed and 'name="key"' not in listed
-    buyer.post(f"/quotes/{entry['row']}/withdraw", data={})
-    assert newest(buyer, "quote")["after"] == {"withdrawn": True}
+    assert f"/quotes/{entry.row_id}/withdraw" in listed and 'name="key"' not in listed
+    buyer.post(f"/quotes/{entry.row_id}/withdraw", data={})
+    assert newest(buyer, "quote").after == {"withdrawn": True}
     buyer.cookies.clear()
-    refused = buyer.post(f"/quotes/{entry['row']}/withdraw", data={})
+    refused = buyer.post(f"/quotes/{entry.row_id}/withdraw", data={})
     assert "said=refused" in refused.headers["location"]
 
 
@@ -312,7 +311,7 @@ def test_an_admin_makes_and_revokes_keys(anyone: TestClient) -> None:
     assert anyone.post("/api/v1/rates", json=row, headers=headers).status_code == 201
     page = anyone.get("/keys").text
     assert secret not in page and "采购脚本" in page
-    assert newest(anyone, "api_key")["who"] == "林晓"
+    assert newest(anyone, "api_key").who == "林晓"
     assert anyone.post(f"/keys/{key.id}/revoke").headers["location"] == "/keys?said=revoked"
     assert anyone.get("/api/v1/changes", headers=headers).status_code == 401
     assert f'action="/keys/{key.id}/revoke"' not in anyone.get("/keys").text
@@ -363,4 +362,4 @@ def test_words_typed_by_others_are_no_markup(buyer: TestClient) -> None:
         assert evil not in buyer.get(path).text, path
     # A line break in a reason would be a second line in somebody's log.
     buyer.post("/gpus/rtx4090/price", data=PRICE | {"amount": "14200", "why": "one\r\ntwo\x00\u2028"})
-    assert newest(buyer, "price")["why"] == "one  two"
+    assert newest(buyer, "price").why == "one  two"

@@ -22,7 +22,7 @@ from app.core.decide.options import Option
 from app.main import create_app
 from app.services.answers import load
 from app.services.keys import create_key
-from app.services.predictions import predict_now
+from app.services.measurements import predict_now
 from app.settings import Settings
 from tests.web.sample_payload import sample_body
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.errors import PROBLEM_MEDIA_TYPE, Problem
-from app.services.importing import columns_of
+from app.services.imports import ImportAnswer, columns_of
 
 FORBIDDEN: dict[int | str, dict[str, Any]] = {
     403: {
@@ -16,8 +16,9 @@ FORBIDDEN: dict[int | str, dict[str, Any]] = {
 }
 CREATED: dict[str, Any] = {
     "status_code": 201,
+    "response_model": ImportAnswer,
     "responses": {
-        200: {"description": "Nothing new: dry run, or all of it was there already"},
+        200: {"model": ImportAnswer, "description": "Nothing new: dry run, or all of it was there already"},
         401: {
             "model": Problem,
             "content": {PROBLEM_MEDIA_TYPE: {}},
@@ -159,15 +160,15 @@ def body(kind: str) -> dict[str, Any]:
 def _item(kind: str) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required = []
-    for column in columns_of(kind):
-        name = column["headers"][0]
-        schema = dict(_TYPES.get(column["reader"], {"type": "string"}))
-        if column["allowed"]:
-            schema["enum"] = column["allowed"]
-        if column["note"] and "description" not in schema:
-            schema["description"] = column["note"]
+    for column in columns_of(kind).columns:
+        name = column.headers[0]
+        schema = dict(_TYPES.get(column.reader or "", {"type": "string"}))
+        if column.allowed:
+            schema["enum"] = list(column.allowed)
+        if column.note and "description" not in schema:
+            schema["description"] = column.note
         properties[name] = schema
-        if column["required"]:
+        if column.required:
             required.append(name)
     if "source" in properties:
         properties["source"] = {

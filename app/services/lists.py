@@ -1,4 +1,4 @@
-"""Pages of a snapshot's lists, with filters and cursors."""
+"""Lists of the catalogue: pages of rows with filters and cursors."""
 
 from __future__ import annotations
 
@@ -11,24 +11,136 @@ from functools import partial
 from typing import Any
 
 from app.catalog.names import normalise_name
+from app.catalog.rates import ExchangeRate
 from app.catalog.records import PriceObservation, effective_date
 from app.catalog.snapshot import Snapshot
+from app.core.answer import Figure, answer
+from app.core.estimates import Basis
 from app.core.faults import InputFault
-from app.services.catalogue import (
-    benchmark_body,
-    find_gpu,
-    gpu_body,
-    model_body,
-    price_choices,
-    price_row,
-    rate_body,
-    rental_body,
-    source_body,
-)
-from app.services.payload import Payload
-from app.texts.say import say
+from app.core.gpu import PriceChoice, Source
+from app.services.answers import DollarRate
+from app.services.cards import Card, card_of, find_gpu, price_choices
+from app.services.measurements import MeasurementRow, measurement_row
+from app.services.models import Model, model_of
+from app.services.prices import OBSERVED, PriceRow, RentalRow, price_row, rental_row
 
-Filters = Mapping[str, Any]
+Filters = Mapping[str, str]
+
+
+@answer()
+class RateRow:
+    """One rate of exchange as it was observed."""
+
+    id: str
+    """Id of the observation."""
+    base: str
+    """ISO 4217 code of the currency that is priced."""
+    quote: str
+    """ISO 4217 code of the currency of the rate."""
+    rate: Figure
+    """Units of `quote` for one `base`."""
+    observed_on: str
+    """Day or month of the rate, ISO 8601."""
+    kind: str
+    """daily, or monthly mean."""
+    basis: Basis
+    """How it is known: exact, as its source states it."""
+    source: Source | None
+    """Where it was read."""
+
+
+@answer()
+class SourceRow:
+    """Where figures were read, with licence and attribution."""
+
+    id: str
+    """Id of the source."""
+    url: str
+    """Its address; empty for what was entered here."""
+    title: str
+    """Its title."""
+    publisher: str
+    """Who published it."""
+    kind: str
+    """vendor, reference, dataset, press, forum, listing, measured, derived or article."""
+    licence: str
+    """Licence of its data, as far as it is known."""
+    read_on: str
+    """Day on which it was read, ISO 8601."""
+
+
+@answer(omit=("rate",))
+class ListPage:
+    """A page of a list."""
+
+    next: str | None
+    """`cursor` of the page after it; null on the last one."""
+    total: int
+    """Rows of the whole list."""
+    currency: str
+    """CNY, or USD where the amounts stand in dollars too."""
+    rate: DollarRate | None
+    """The rate behind the dollars; only with `currency=USD`."""
+
+
+@answer(omit=("rate",))
+class CardList(ListPage):
+    """A page of cards."""
+
+    items: tuple[Card, ...]
+    """The cards."""
+
+
+@answer(omit=("rate",))
+class ModelList(ListPage):
+    """A page of model presets."""
+
+    items: tuple[Model, ...]
+    """The presets."""
+
+
+@answer(omit=("rate", "choices"))
+class PriceList(ListPage):
+    """A page of purchase prices, the newest first."""
+
+    items: tuple[PriceRow, ...]
+    """The prices."""
+    as_of: str
+    """Day of the ages, ISO 8601."""
+    choices: Mapping[str, PriceChoice] | None = None
+    """The price that counts by condition; only of one card."""
+
+
+@answer(omit=("rate",))
+class RentalList(ListPage):
+    """A page of rents, the newest first."""
+
+    items: tuple[RentalRow, ...]
+    """The rents."""
+
+
+@answer(omit=("rate",))
+class MeasurementList(ListPage):
+    """A page of measurements."""
+
+    items: tuple[MeasurementRow, ...]
+    """The measurements."""
+
+
+@answer(omit=("rate",))
+class RateList(ListPage):
+    """A page of rates of exchange, the newest first."""
+
+    items: tuple[RateRow, ...]
+    """The rates."""
+
+
+@answer(omit=("rate",))
+class SourceList(ListPage):
+    """A page of sources."""
+
+    items: tuple[SourceRow, ...]
+    """The sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +153,15 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row of a list: what a cursor names it by, what filters compare, how it becomes JSON."""
+    """One row of a list: what a cursor names it by, what filters compare, how it becomes an answer."""
 
     key: str
     values: Mapping[str, str]
     name: str
-    body: Callable[[], Payload]
+    made: Callable[[], Any]
 
 
-def page(
-    snapshot: Snapshot, kind: str, filters: Filters, wanted: Page, as_of: date, language: str
-) -> Payload:
+def page(snapshot: Snapshot, kind: str, filters: Filters, wanted: Page, as_of: date) -> ListPage:
     """One page of a list.
 
     Parameters
@@ -59,10 +169,6 @@ def page(
     kind: gpus, models, prices, rentals, benchmarks, rates or sources.
     filters: values to match; `gpu` and `model` take any known name, `q` is part of a name, `of_gpu` is the
         card of the address.
-
-    Returns
-    -------
-    {items, next}; `next` is null on the last page.
 
     Errors
     ------
@@ -77,20 +183,41 @@ def page(
         stated["gpu"] = snapshot.resolve_gpu(stated["gpu"], "/gpu")
     if "model" in stated:
         stated["model"] = snapshot.resolve_model(stated["model"], "/model")
-    rows = _matching(_ROWS[kind](snapshot, stated, as_of), stated)
+    made, rows_of = _LISTS[kind]
+    rows = _matching(rows_of(snapshot, stated, as_of), stated)
     first = _position(rows, wanted.cursor)
     chosen = rows[first : first + wanted.limit]
-    more = first + wanted.limit < len(rows)
-    body: Payload = {
-        "items": [say(row.body(), language) for row in chosen],
-        "next": _cursor(chosen[-1].key) if more else None,
-        "total": len(rows),
-    }
-    if kind == "prices":
-        body["as_of"] = as_of.isoformat()
-        if address is not None:
-            body["choices"] = price_choices(snapshot, stated["gpu"], as_of)
-    return body
+    more: dict[str, object] = {}
+    if made is PriceList:
+        more["as_of"] = as_of.isoformat()
+        more["choices"] = price_choices(snapshot, stated["gpu"], as_of) if address is not None else None
+    return made(
+        next=_cursor(chosen[-1].key) if first + wanted.limit < len(rows) else None,
+        total=len(rows),
+        currency="CNY",
+        rate=None,
+        items=tuple(row.made() for row in chosen),
+        **more,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CardRows:
+    """All observations of one card."""
+
+    prices: tuple[PriceRow, ...]
+    rentals: tuple[RentalRow, ...]
+    measurements: tuple[MeasurementRow, ...]
+
+
+def rows_of_card(snapshot: Snapshot, gpu_id: str, as_of: date) -> CardRows:
+    """All prices, rents and measurements of a card that were known on a day."""
+    filters = {"gpu": gpu_id}
+
+    def made(kind: str) -> tuple[Any, ...]:
+        return tuple(row.made() for row in _matching(_LISTS[kind][1](snapshot, filters, as_of), filters))
+
+    return CardRows(made("prices"), made("rentals"), made("benchmarks"))
 
 
 def _matching(rows: list[_Row], filters: Filters) -> list[_Row]:
@@ -128,7 +255,7 @@ def _gpu_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
             gpu.id,
             {"vendor": gpu.vendor, "segment": gpu.segment},
             " ".join((gpu.id, gpu.name, *gpu.aliases)),
-            partial(gpu_body, snapshot, gpu),
+            partial(card_of, snapshot, gpu),
         )
         for gpu in snapshot.gpus
     ]
@@ -141,7 +268,7 @@ def _model_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]
             model.id,
             {"family": model.family, "series": model.series},
             f"{model.id} {model.name} {model.hf_repo}",
-            partial(model_body, model),
+            partial(model_of, model),
         )
         for model in snapshot.models.values()
     ]
@@ -183,7 +310,7 @@ def _rental_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row
             row.id,
             {"gpu": row.gpu_id, "provider": row.provider, "region": row.region},
             row.name_as_written,
-            partial(rental_body, snapshot, row, as_of),
+            partial(rental_row, snapshot, row, as_of),
         )
         for row in newest_first
     ]
@@ -208,7 +335,7 @@ def _benchmark_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_
             row.id,
             {"gpu": row.gpu_id, "model": row.model_id, "task": row.task, "precision": row.precision},
             row.model_name,
-            partial(benchmark_body, snapshot, row),
+            partial(measurement_row, snapshot, row),
         )
         for row in rows
     ]
@@ -221,7 +348,7 @@ def _rate_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
             row.id,
             {"base": row.base, "quote": row.quote},
             f"{row.base} {row.quote}",
-            partial(rate_body, snapshot, row),
+            partial(_rate_row, snapshot, row),
         )
         for row in reversed(snapshot.rates.rows)
     ]
@@ -230,17 +357,28 @@ def _rate_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
 def _source_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
     del filters, as_of
     return [
-        _Row(source.id, {"kind": source.kind}, source.title, partial(source_body, source))
+        _Row(source.id, {"kind": source.kind}, source.title, partial(_source_row, source))
         for _, source in sorted(snapshot.sources.items())
     ]
 
 
-_ROWS: dict[str, Callable[[Snapshot, Filters, date], list[_Row]]] = {
-    "gpus": _gpu_rows,
-    "models": _model_rows,
-    "prices": _price_rows,
-    "rentals": _rental_rows,
-    "benchmarks": _benchmark_rows,
-    "rates": _rate_rows,
-    "sources": _source_rows,
+def _rate_row(snapshot: Snapshot, row: ExchangeRate) -> RateRow:
+    source = snapshot.sources.get(row.source_id)
+    return RateRow(row.id, row.base, row.quote, row.rate, row.observed_on, row.kind, OBSERVED, source)
+
+
+def _source_row(source: Source) -> SourceRow:
+    return SourceRow(
+        source.id, source.url, source.title, source.publisher, source.kind, source.licence, source.read_on
+    )
+
+
+_LISTS: Mapping[str, tuple[Callable[..., ListPage], Callable[[Snapshot, Filters, date], list[_Row]]]] = {
+    "gpus": (CardList, _gpu_rows),
+    "models": (ModelList, _model_rows),
+    "prices": (PriceList, _price_rows),
+    "rentals": (RentalList, _rental_rows),
+    "benchmarks": (MeasurementList, _benchmark_rows),
+    "rates": (RateList, _rate_rows),
+    "sources": (SourceList, _source_rows),
 }

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.catalog.snapshot import Snapshot
+from app.core.answer import number
 from app.core.faults import InputFault
 from app.core.question import CONDITIONS
-from app.services.catalogue import price_choices
-from app.services.ledger import AGES, USES, Ledger, Wanted, body, ledger, matching, values_of
-from app.services.payload import gpu_label
+from app.services.cards import price_choices
+from app.services.prices import AGES, USES, Entry, Ledger, WantedPrices, ledger, matching, values_of
 from app.texts.marking import N_
 from app.texts.say import say_code, say_fault
 from app.web.answers import open_page
@@ -59,7 +57,7 @@ CSV_HEADS = (
 
 def _wanted(
     values: dict[str, str], book: Ledger, snapshot: Snapshot, language: str
-) -> tuple[Wanted, list[str]]:
+) -> tuple[WantedPrices, list[str]]:
     """The filters of the address; a card that nobody knows is said."""
     faults = []
     if values["gpu"]:
@@ -72,7 +70,7 @@ def _wanted(
     values["currency"] = only(values["currency"], values_of(book.entries, "currency"))
     values["age"] = only(values["age"], AGES)
     values["use"] = only(values["use"], USES)
-    return Wanted(**{name: values[name] for name in FILTERS}), faults
+    return WantedPrices(**{name: values[name] for name in FILTERS}), faults
 
 
 @router.get(PATH)
@@ -90,7 +88,7 @@ def prices(request: Request) -> Response:
         PATH,
         422 if faults else 200,
         part=part,
-        rows=[_row(body(entry), words) for entry in part.rows],
+        rows=[(entry, _why(entry, words)) for entry in part.rows],
         book=book,
         asked=values,
         filtered=any(values[name] for name in FILTERS),
@@ -102,7 +100,7 @@ def prices(request: Request) -> Response:
         regions=values_of(book.entries, "region"),
         currencies=values_of(book.entries, "currency"),
         quoted=_quoted(snapshot, wanted.gpu, day, words) if wanted.gpu and not faults else [],
-        gpu_label=gpu_label(snapshot.gpu(wanted.gpu)) if wanted.gpu and not faults else "",
+        gpu_label=snapshot.gpu(wanted.gpu).label if wanted.gpu and not faults else "",
         names=card_names(snapshot).values(),
         page_url=lambda number: address(PATH, values, page="" if number == 1 else number),
         with_url=lambda **changes: address(PATH, values, **changes),
@@ -118,7 +116,7 @@ def prices_csv(request: Request) -> Response:
     values = asked(request, *FILTERS)
     wanted, faults = _wanted(values, book, snapshot, page.language)
     found = [] if faults else matching(book, wanted)
-    return csv_response("prices", CSV_HEADS, (_csv_row(_row(body(entry), words)) for entry in found))
+    return csv_response("prices", CSV_HEADS, (_csv_row(entry, words) for entry in found))
 
 
 def _quoted(snapshot: Snapshot, gpu_id: str, day: date, words: Words) -> list[str]:
@@ -128,33 +126,42 @@ def _quoted(snapshot: Snapshot, gpu_id: str, day: date, words: Words) -> list[st
         _("%(condition)s: the quote of %(supplier)s counts, %(amount)s.")
         % {
             "condition": words.formats.label(condition, "condition"),
-            "supplier": price["channel"],
-            "amount": words.money.amount(price["amount_cny"]),
+            "supplier": price.channel,
+            "amount": words.money.amount(price.amount_cny),
         }
         for condition, price in price_choices(snapshot, gpu_id, day).items()
-        if price["kind"] == "quote"
+        if price.kind == "quote"
     ]
 
 
-def _row(item: dict[str, Any], words: Words) -> dict[str, Any]:
-    """An observation with the sentence of why it does not count."""
-    reason = item["reason"]
-    text = ""
-    if reason in REASON:
-        text = words.gettext(REASON[reason])
-    elif reason:
-        text = say_code(f"price_{reason}", {}, words.money.language)
-    return {**item, "why": text}
+def _why(entry: Entry, words: Words) -> str:
+    """The sentence of why an observation does not count; empty when it does."""
+    if entry.reason in REASON:
+        return words.gettext(REASON[entry.reason])
+    return say_code(f"price_{entry.reason}", {}, words.money.language) if entry.reason else ""
 
 
-def _csv_row(item: Mapping[str, Any]) -> list[Any]:
-    source = item["source"]
-    why = " ".join(text for text in (item["why"], item["held"]) if text)
+def _csv_row(entry: Entry, words: Words) -> list[object]:
+    row = entry.row
     return [
-        item["id"],
-        item["gpu"]["id"],
-        *(item[name] for name in CSV_HEADS[2:17]),
-        why,
-        (source["url"] or source["title"]) if source else "",
-        item["note"],
+        row.id,
+        row.gpu_id,
+        row.name_as_written,
+        row.condition,
+        number(row.amount),
+        row.currency,
+        number(entry.amount_cny),
+        entry.rate_on,
+        row.per,
+        row.tax,
+        row.region,
+        row.channel,
+        row.channel_kind,
+        row.observed_on,
+        entry.age_days,
+        row.n,
+        entry.use,
+        " ".join(text for text in (_why(entry, words), entry.held) if text),
+        row.source.url or row.source.title,
+        row.note,
     ]

@@ -16,7 +16,7 @@ from app.catalog.changes import Author
 from app.catalog.importing import ImportOptions, import_file, import_items
 from app.core.gpu import Benchmark
 from app.services import calculator, maintenance
-from app.services.measurement_notes import notes_of, why_unused
+from app.services.measurements import notes_of, why_unused
 from app.services.store import CatalogStore
 
 DAY = date(2026, 11, 30)
