@@ -463,3 +463,11 @@ def test_every_sentence_of_the_platform_is_translated() -> None:
         sentences.append(title_of(status))
     for sentence in [*sentences, NOT_FOUND, "There was an error parsing the body"]:
         assert gettext(sentence) != sentence, sentence
+
+
+def test_metrics_tell_the_api_from_the_pages(client: TestClient) -> None:
+    client.get("/api/v1/gpus/rtx4090")
+    client.get("/gpus/rtx4090")
+    lines = [line for line in client.get("/metrics").text.splitlines() if "requests_total{" in line]
+    assert any('route="/api/v1/gpus/{' in line for line in lines), lines
+    assert any('route="/gpus/{' in line for line in lines), lines

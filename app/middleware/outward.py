@@ -153,11 +153,16 @@ Observe = Callable[[str, str, int, float], None]
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
+API = "/api/v1"
+
+
 def route_of(scope: Scope) -> str:
     """Template of the route that answered (`/gpus/{id}`), so that metrics stay few whatever is asked for."""
     path = getattr(scope.get("route"), "path", None)
     if path:
-        return str(path)
+        # A route knows nothing of the router above it: without the prefix the API and the pages would be one.
+        below_api = scope["path"].startswith(f"{API}/") and not path.startswith(API)
+        return f"{API}{path}" if below_api else str(path)
     return "/static" if scope["path"].startswith("/static/") else "(none)"
 
 
