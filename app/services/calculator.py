@@ -16,7 +16,7 @@ from app.core import speed as core_speed
 from app.core.decide.fit import fit as core_fit
 from app.core.decide.grid import best_plans, build_grid
 from app.core.decide.guidance import growth
-from app.core.decide.options import Shortlist, latency_unreachable
+from app.core.decide.options import Rejected, Shortlist, latency_unreachable
 from app.core.decide.reasons import mismatches, precision_on
 from app.core.decide.remedies import remedies
 from app.core.decide.shortlist import rank
@@ -24,6 +24,7 @@ from app.core.decide.support import engine_runs
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.plan import check_plan
+from app.core.question import Budget
 from app.core.resolve import resolve
 from app.core.workload import Parallelism, Workload
 from app.services.option_evidence import measurements, with_evidence, with_usable_source
@@ -162,7 +163,7 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
     work, _ = resolve(question.workload)
     return ShortlistAnswer(
         options=tuple(with_evidence(o, work, question, snapshot, as_of) for o in result.options),
-        rejected=result.rejected,
+        rejected=tuple(_budget_in_yuan(item, request.budget_given) for item in result.rejected),
         pareto=tuple(Rank(rank) for rank in result.pareto),
         feasible=result.feasible,
         assumptions=used_defaults((*request.defaults, *result.assumptions)),
@@ -172,6 +173,15 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
         as_of=as_of.isoformat(),
         versions=Versions.of(snapshot.version),
     )
+
+
+def _budget_in_yuan(item: Rejected, given: Budget | None) -> Rejected:
+    """A remedy's budget is in yuan: where the asker stated another currency, the change says so."""
+    remedy = item.remedy
+    if given is None or given.currency == "CNY" or remedy is None or "budget.amount" not in remedy.change:
+        return item
+    change = {**remedy.change, "budget.currency": "CNY"}
+    return replace(item, remedy=replace(remedy, change=change))
 
 
 def _refuse_stale(request: ShortlistRequest, result: Shortlist) -> None:

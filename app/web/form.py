@@ -371,8 +371,6 @@ def changed_query(state: FormState, change: Mapping[str, Any], family: str) -> s
         if one.kind == "counts" and "workload.parallelism" not in change:
             # The plan of another number of cards goes with it.
             values |= dict.fromkeys(("data", "tensor", "pipeline"), ())
-        if place == "budget.amount":
-            values["budget_currency"] = BY_NAME["budget_currency"].shown
         if one.kind == "frameworks":
             values[VERSION_OF_FRAMEWORK] = ()
         unit = str(change.get("work.unit") or state.one("work_unit"))

@@ -364,8 +364,6 @@ def applied(body: Body, change: Body) -> Body:
         for part in parents:
             at = at.setdefault(part, {})
         at[last] = value
-    if "budget.amount" in change:
-        changed["budget"]["currency"] = "CNY"
     if "workload.parallelism" in change:
         changed.pop("counts", None)
     return changed
