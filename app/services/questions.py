@@ -6,10 +6,8 @@ combinations mean, is collected with its JSON pointer. A later step never sees a
 
 from __future__ import annotations
 
-import math
 import re
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, TypeVar
@@ -19,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 from app.catalog.snapshot import Snapshot
 from app.core.engines import framework_names
 from app.core.estimates import Assumption
-from app.core.faults import FieldError, InputFault, escape, shown
-from app.core.fields import LISTS, Field, Range
+from app.core.faults import FieldError, InputFault, shown
+from app.core.fields import LISTS
 from app.core.gpu import Gpu
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.model.config_reader import read_config
@@ -39,32 +37,12 @@ from app.core.question import (
 )
 from app.core.resolve import resolve
 from app.core.workload import Offload, Parallelism, Workload
-from app.services.bodies import BODIES, MAX_TEXT, Route, is_plain, model_kinds, open_bodies, stated
+from app.services.bodies import BODIES, Route, open_bodies, stated
+from app.services.body_faults import Loc, faults_of, field_at, pointer_of, rest_of
 from app.services.money import to_cny
 
 T = TypeVar("T")
-Loc = tuple[str | int, ...]
 _FRAMEWORK = re.compile(r"([a-z0-9.\-]+?)(?:==(\d{1,4}(?:\.\d{1,4}){0,3}))?")
-_NUMBER_FAULTS = frozenset(
-    {"not_a_number", "greater_than_equal", "less_than_equal", "int_from_float", "finite_number", "float_type"}
-    | {"int_type", "int_parsing", "int_parsing_size", "float_parsing"}
-)
-_CODES: Mapping[str, str] = {
-    "missing": "required",
-    "model_type": "not_an_object",
-    "model_attributes_type": "not_an_object",
-    "dict_type": "not_an_object",
-    "list_type": "not_a_list",
-    "bool_type": "not_a_boolean",
-    "string_type": "not_a_text",
-    "string_unicode": "not_plain_text",
-    "string_pattern_mismatch": "not_a_version",
-    "string_too_long": "too_long",
-    "too_short": "empty_list",
-    "too_long": "too_many",
-    "literal_error": "unknown_value",
-    "extra_forbidden": "unknown_field",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +181,14 @@ class _Body:
         try:
             self.model: Any = BODIES.of(route).model_validate(self.clean)
         except ValidationError as error:
-            self._note(error)
+            vendors = sorted({gpu.vendor for gpu in snapshot.gpus})
+            self.errors += faults_of(error, self.clean, vendors)
             # What is right is read all the same, for the faults of its meaning.
-            self.model = _rest(self.clean, error, open_bodies().of(route))
+            self.model = rest_of(self.clean, error, open_bodies().of(route))
 
     def fault(self, at: Loc, code: str, **params: Any) -> None:
         """Note one fault."""
-        self.errors.append(FieldError("".join(f"/{escape(key)}" for key in at), code, params))
+        self.errors.append(FieldError(pointer_of(at), code, params))
 
     def raise_faults(self) -> None:
         """Raise what was noted, in the order of the fields."""
@@ -220,64 +199,6 @@ class _Body:
         """A field of the body itself."""
         value = getattr(self.model, name, None)
         return default if value is None or name not in self.clean else value
-
-    def _note(self, error: ValidationError) -> None:
-        found = error.errors(include_url=False)
-        family = [e for e in found if e["loc"][:3] == ("workload", "model", "family") and len(e["loc"]) > 3]
-        if family and all(e["type"] != "extra_forbidden" for e in family):
-            # The core has its own words for dimensions, which a family's faults are put in.
-            before = len(self.errors)
-            self._attempt(lambda: architecture_from_fields(self.clean["workload"]["model"]))
-            if len(self.errors) > before:
-                found = [e for e in found if e not in family]
-        else:
-            found = [e for e in found if e not in family or e["type"] == "extra_forbidden"]
-        noted = {(e.pointer, e.code) for e in self.errors}
-        for item in found:
-            fault = self._fault_of(item)
-            if (fault.pointer, fault.code) not in noted:
-                self.errors.append(fault)
-                noted.add((fault.pointer, fault.code))
-
-    def _fault_of(self, found: Any) -> FieldError:
-        """A finding of Pydantic in the codes of the contract."""
-        kind, loc, value = found["type"], _plain_loc(found["loc"]), found.get("input")
-        declared = _field_at(loc)
-        if kind == "union_tag_not_found":
-            return self._model_fault(value)
-        if declared is not None and declared.kind in ("size", "level") and kind != "extra_forbidden":
-            loc = tuple(declared.place.split("."))
-            value = _value_at(self.clean, loc)
-            code, params = (
-                _size_fault(value, _certain(declared.limits)) if declared.kind == "size" else ("", {})
-            )
-            if declared.kind == "level":
-                allowed = [str(w).lower() if isinstance(w, bool) else w for w in declared.choices]
-                code, params = "unknown_value", {"value": shown(value), "allowed": allowed}
-        elif kind in _NUMBER_FAULTS:
-            limits = declared.limits if declared and declared.limits else None
-            code, params = number_fault(value, limits)
-        elif (
-            declared is not None and declared.kind in ("vendors", "frameworks") and kind.startswith("string")
-        ):
-            code, params = "unknown_value", {"value": shown(value), "allowed": self._allowed(declared)}
-        else:
-            code, params = _CODES.get(kind, kind), dict(found.get("ctx") or {})
-            if kind in _CODES:
-                params = _params_of(code, value, params, declared)
-            if code == "not_a_version" and not is_plain(value):
-                code, params = "not_plain_text", {}
-        return FieldError("".join(f"/{escape(key)}" for key in loc), code, params)
-
-    def _allowed(self, declared: Field) -> list[str]:
-        return list(declared.choices) if declared.choices else sorted({g.vendor for g in self.snapshot.gpus})
-
-    def _model_fault(self, value: Any) -> FieldError:
-        kinds = model_kinds(value)
-        if not isinstance(value, Mapping):
-            return FieldError("/workload/model", "not_an_object", {})
-        pointer = f"/workload/model/{kinds[1] if kinds else 'preset'}"
-        return FieldError(pointer, "model_kinds" if kinds else "model_missing", {})
 
     def _attempt(self, read: Callable[[], T]) -> T | None:
         try:
@@ -505,93 +426,10 @@ def _open(given: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     return values if "precision" in given else values | {"precision": ""}
 
 
-def _rest(clean: dict[str, Any], error: ValidationError, kind: type[BaseModel]) -> BaseModel:
-    """What is left of a body when what is at fault is taken out."""
-    rest = clean
-    for _ in range(len(error.errors(include_url=False)) + 1):
-        for item in error.errors(include_url=False):
-            loc = _plain_loc(item["loc"])
-            rest = _taken_out(rest, loc[:2] if loc[:2] == ("workload", "model") else loc)
-        try:
-            return kind.model_validate(rest)
-        except ValidationError as more:
-            error = more
-    return kind.model_validate({})
-
-
-def _taken_out(data: Any, loc: Loc) -> Any:
-    """A copy without what stands at a place; a list with a fault inside goes as a whole."""
-    if not isinstance(data, Mapping) or not loc or loc[0] not in data:
-        return data
-    inner = data[loc[0]]
-    if len(loc) > 1 and isinstance(inner, Mapping):
-        return {**data, loc[0]: _taken_out(inner, loc[1:])}
-    return {key: value for key, value in data.items() if key != loc[0]}
-
-
-def _plain_loc(loc: Loc) -> Loc:
-    """A place as the body has it: without the kind of model that Pydantic puts in."""
-    return (*loc[:2], *loc[3:]) if loc[:2] == ("workload", "model") else loc
-
-
-def _field_at(loc: Loc) -> Field | None:
-    """The declared field that a place lies in."""
-    for length in range(len(loc), 0, -1):
-        found = BY_PLACE.get(".".join(str(key) for key in loc[:length]))
-        if found is not None:
-            return found
-    return None
-
-
-def _value_at(data: Any, loc: Loc) -> Any:
-    for key in loc:
-        data = data.get(key) if isinstance(data, Mapping) else None
-    return data
-
-
 def _position(error: FieldError) -> int:
     """Where the field at fault stands in the table; what is no field of it comes last."""
-    found = _field_at(tuple(error.pointer.strip("/").split("/")))
+    found = field_at(tuple(error.pointer.strip("/").split("/")))
     return _ORDER[found.place] if found is not None and error.code != "unknown_field" else len(_ORDER)
 
 
 _ORDER = {one.place: index for index, one in enumerate(FIELDS)}
-
-
-def number_fault(value: Any, limits: Range | None) -> tuple[str, dict[str, Any]]:
-    """What is wrong with a number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        plain = unicodedata.normalize("NFKC", value[:80]) if isinstance(value, str) else value
-        code = "not_a_number" if plain == value else "full_width_digits"
-        return code, {"value": shown(value), "plain": shown(plain)}
-    if isinstance(value, float) and not math.isfinite(value):
-        return "not_finite", {}
-    if limits is None or not limits.low <= value <= limits.high:
-        low, high = (limits.low, limits.high) if limits else (0, 0)
-        return "out_of_range", {"value": shown(value), "low": low, "high": high}
-    return "not_an_integer", {"value": shown(value)}
-
-
-def _size_fault(value: Any, limits: Range) -> tuple[str, dict[str, Any]]:
-    sides: Sequence[Any] = value if isinstance(value, list | tuple) else (value,)
-    if len(sides) not in (1, 2) or (isinstance(value, list | tuple) and len(sides) != 2):
-        return "not_an_image_size", {}
-    wrong = (side for side in sides if _is_no_side(side, limits))
-    return number_fault(next(wrong, None), limits)
-
-
-def _is_no_side(side: Any, limits: Range) -> bool:
-    number = isinstance(side, int | float) and not isinstance(side, bool)
-    return not (number and limits.low <= side <= limits.high and float(side).is_integer())
-
-
-def _params_of(code: str, value: Any, context: dict[str, Any], declared: Field | None) -> dict[str, Any]:
-    if code == "too_long":
-        return {"limit": context.get("max_length", MAX_TEXT)}
-    if code == "too_many":
-        return {"limit": declared.longest if declared else context.get("max_length", 0)}
-    if code == "unknown_value":
-        return {"value": shown(value), "allowed": list(declared.choices) if declared else []}
-    if code in ("not_a_list", "not_a_boolean", "not_a_text", "not_a_version"):
-        return {"value": shown(value)}
-    return {}

@@ -28,7 +28,7 @@ from app.web.answers import open_page, today
 from app.web.card_page import card_of_page
 from app.web.form import FormState
 from app.web.price_import import CURRENCIES
-from app.web.scopes import editor_for
+from app.web.render import editor_for
 from app.web.uploads import Upload, in_thread, read_upload
 
 router = APIRouter()

@@ -7,20 +7,24 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from limits import RateLimitItemPerDay, RateLimitItemPerHour
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 from app.core.gpu import short_card_name
+from app.errors import AppError
 from app.services import comparisons
 from app.services.calculator import StalePrice
 from app.services.results import ChangesAnswer, FrozenAnswer, OptionChange, PriceChange, ShortlistAnswer
+from app.settings import Settings
 from app.texts.words import precision_name, proper_name
 from app.web import rejections
 from app.web.answers import ask, fault_text, open_page, today
 from app.web.calculator import page_values, shown_answer
 from app.web.form import field_of, form_query
-from app.web.limits import count_comparison
 from app.web.links import QuestionLinks
 from app.web.models import chinese_vendors
 from app.web.render import Page
@@ -66,6 +70,27 @@ def _cookie(request: Request, token: str) -> str:
     return f"{prefix}cw_manage_{token[:40]}"
 
 
+def _count_comparison(request: Request) -> None:
+    """Count one; a 429 when the address has used up what the settings allow."""
+    state = request.app.state
+    if not hasattr(state, "form_limiter"):
+        state.form_limiter = MovingWindowRateLimiter(MemoryStorage())
+    limiter: MovingWindowRateLimiter = state.form_limiter
+    settings: Settings = state.settings
+    items = (
+        RateLimitItemPerHour(settings.comparisons_per_hour),
+        RateLimitItemPerDay(settings.comparisons_per_day),
+    )
+    address = request.client.host if request.client else "unknown"
+    # Both windows are tested before either is hit: a refused call uses up nothing.
+    if not all(limiter.test(item, "comparisons", address) for item in items):
+        raise AppError(
+            429, "too-many-requests", "Too many requests", "Try again later.", headers={"retry-after": "3600"}
+        )
+    for item in items:
+        limiter.hit(item, "comparisons", address)
+
+
 @router.post("/c")
 async def freeze(request: Request) -> Response:
     """Freeze the question of the form and lead to its page."""
@@ -86,7 +111,7 @@ def _freeze(request: Request, pairs: list[tuple[str, str]]) -> Response:
     title = next((value for name, value in pairs if name == "title"), "").strip()[:120]
     if asked.answer is None:
         return asked.page.render("calculator.html", "/", 422, **page_values(asked))
-    count_comparison(request)
+    _count_comparison(request)
     body = asked.body | ({"title": title} if title else {})
     try:
         made = comparisons.freeze(request.app.state.engine, asked.snapshot, body, today())

@@ -25,7 +25,7 @@ from app.web.access import address_of
 from app.web.answers import open_page
 from app.web.data_page import ACTION
 from app.web.listing import address, asked, only
-from app.web.scopes import editor_for
+from app.web.render import editor_for
 from app.web.uploads import Upload, in_thread, one_line, read_upload
 from app.web.view import Words
 

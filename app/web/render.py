@@ -9,13 +9,14 @@ from urllib.parse import parse_qsl, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, Response
 
 from app import __version__
 from app.resources import resource_path
+from app.services.editors import Editor
 from app.static_files import asset_url
 from app.texts.language import DEFAULT_LANGUAGE, negotiate, translations
-from app.web.access import editor_of
+from app.web.access import ask_to_sign_in, editor_of
 from app.web.formatting import Formats, axis
 from app.web.money import Money
 from app.web.template_calls import PageEnvironment, figure, plain_figure, words
@@ -200,3 +201,24 @@ class Page:
                     httponly=True,
                     samesite="lax",
                 )
+
+
+def editor_for(request: Request, scope: str, path: str) -> Editor | Response:
+    """The editor who is signed in and has a scope; else the answer: a no, or to sign in and come back."""
+    editor = editor_of(request)
+    if editor is None:
+        return ask_to_sign_in(path)
+    if editor.allows(scope):
+        return editor
+    page = Page(request)
+    return page.render(
+        "error.html",
+        "",
+        403,
+        {"cache-control": "no-store"},
+        title=page._("This is not allowed"),
+        detail=page._("%(name)s lacks the scope %(scope)s.") % {"name": editor.name, "scope": scope},
+        errors=(),
+        status=403,
+        request_id="",
+    )

@@ -17,7 +17,8 @@ from app.core.faults import InputFault
 from app.core.fields import Field, Range
 from app.core.question import FIELDS
 from app.services import maintenance
-from app.services.questions import number_fault, parse_fit, parse_shortlist
+from app.services.body_faults import number_fault
+from app.services.questions import parse_fit, parse_shortlist
 from tests.question.faces import example
 from tests.question.test_faces import body_with, route_of
 
