@@ -14,7 +14,7 @@ from app.catalog.importing import ImportReport
 from app.catalog.names import normalise_name
 from app.catalog.records import effective_date
 from app.catalog.snapshot import Snapshot
-from app.core.answer import Figure, answer
+from app.core.answer import AnyMap, Figure, answer
 from app.core.engines import label_of
 from app.core.estimates import Basis, Message
 from app.core.gpu import Benchmark, GpuRef, Source
@@ -50,7 +50,7 @@ class MeasuredModel:
     """The model as the source names it."""
 
 
-@answer()
+@answer(omit=("more",))
 class MeasurementRow:
     """One measurement of throughput, of all its cards together, as it was normalised."""
 
@@ -100,6 +100,8 @@ class MeasurementRow:
     """Why it is not used to predict; empty where it is."""
     own: bool
     """Whether it is of the team itself."""
+    more: AnyMap | None
+    """Further columns of the row by name, which nothing is calculated with; absent where it has none."""
 
 
 def measurement_row(snapshot: Snapshot, row: Benchmark) -> MeasurementRow:
@@ -128,6 +130,7 @@ def measurement_row(snapshot: Snapshot, row: Benchmark) -> MeasurementRow:
         row.note,
         row.flag,
         row.own,
+        dict(row.more) or None,
     )
 
 

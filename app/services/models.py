@@ -18,7 +18,7 @@ _NOT_DIMENSIONS = frozenset(
 )
 
 
-@answer(omit=("formula",))
+@answer(omit=("formula", "more"))
 class Model:
     """A preset with those of its dimensions that are known."""
 
@@ -52,9 +52,11 @@ class Model:
     """What is to be said of it."""
     formula: str
     """How a dimension was worked out; absent where all were read."""
+    more: AnyMap | None
+    """Further columns of the row by name, which nothing is calculated with; absent where it has none."""
 
 
-@answer(omit=("formula",))
+@answer(omit=("formula", "more"))
 class ModelDetail(Model):
     """One preset, with the versions."""
 
@@ -94,6 +96,7 @@ def model_of(preset: ModelPreset) -> Model:
         preset.as_of,
         preset.note,
         preset.formula,
+        dict(preset.more) or None,
     )
 
 

@@ -21,7 +21,7 @@ from app.catalog.records import (
     is_bare_year,
 )
 from app.catalog.snapshot import Snapshot
-from app.core.answer import Figure, answer
+from app.core.answer import AnyMap, Figure, answer
 from app.core.estimates import Basis, Message
 from app.core.gpu import GpuRef, PriceChoice, Source
 from app.core.question import CONDITIONS, PriceRules
@@ -35,7 +35,7 @@ AGES = ("fresh", "ageing", "stale", "undated")
 _KEPT = 8
 
 
-@answer(shown=("unused_code",))
+@answer(omit=("more",), shown=("unused_code",))
 class PriceRow:
     """One purchase price as it was observed."""
 
@@ -85,6 +85,8 @@ class PriceRow:
     """What the source says beside."""
     unused: Message | None
     """Why it cannot count on the day; null where it can."""
+    more: AnyMap | None
+    """Further columns of the row by name, which nothing is calculated with; absent where it has none."""
 
     @property
     def unused_code(self) -> str | None:
@@ -92,7 +94,7 @@ class PriceRow:
         return self.unused.code if self.unused else None
 
 
-@answer()
+@answer(omit=("more",))
 class RentalRow:
     """One hourly rent as it was observed."""
 
@@ -134,6 +136,8 @@ class RentalRow:
     """Why it waits for confirmation; empty where it does not."""
     note: str
     """What the source says beside."""
+    more: AnyMap | None
+    """Further columns of the row by name, which nothing is calculated with; absent where it has none."""
 
 
 def price_row(snapshot: Snapshot, row: PriceObservation, as_of: date, unused: str) -> PriceRow:
@@ -163,6 +167,7 @@ def price_row(snapshot: Snapshot, row: PriceObservation, as_of: date, unused: st
         row.variant_assumed,
         row.note,
         Message(f"price_{unused}") if unused else None,
+        dict(row.more) or None,
     )
 
 
@@ -188,6 +193,7 @@ def rental_row(snapshot: Snapshot, row: Rental, as_of: date) -> RentalRow:
         row.variant_assumed,
         row.held,
         row.note,
+        dict(row.more) or None,
     )
 
 

@@ -161,8 +161,14 @@ def benchmarks_chart(request: Request) -> Response:
 def benchmarks_csv(request: Request) -> Response:
     """All rows that the address asks for, with raw values; estimates once they are there."""
     listed = _listed(request)
-    rows = ([*_csv_row(m.row), *raw_cells(m.row.id, listed.estimates)] for m in listed.rows)
-    return csv_response("benchmarks", CSV_HEADS, rows)
+    heads = (*CSV_HEADS, *(name for m in listed.rows[:1] for name, _ in m.row.more))
+    rows = ([*_csv_row(m.row), *raw_cells(m.row.id, listed.estimates), *_further(m.row)] for m in listed.rows)
+    return csv_response("benchmarks", heads, rows)
+
+
+def _further(row: Benchmark) -> list[object]:
+    """Columns of the row that nothing is calculated with."""
+    return [value for _, value in row.more]
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,8 @@ def prices_csv(request: Request) -> Response:
     values = asked(request, *FILTERS)
     wanted, faults = _wanted(values, book, snapshot, page.language)
     found = [] if faults else matching(book, wanted)
-    return csv_response("prices", CSV_HEADS, (_csv_row(entry, words) for entry in found))
+    heads = (*CSV_HEADS, *(name for entry in found[:1] for name, _ in entry.row.more))
+    return csv_response("prices", heads, (_csv_row(entry, words) for entry in found))
 
 
 def _quoted(snapshot: Snapshot, gpu_id: str, day: date, words: Words) -> list[str]:
@@ -164,4 +165,5 @@ def _csv_row(entry: Entry, words: Words) -> list[object]:
         " ".join(text for text in (_why(entry, words), entry.held) if text),
         row.source.url or row.source.title,
         row.note,
+        *(value for _, value in row.more),
     ]

@@ -109,7 +109,17 @@ refused, stored = send("steam"), send("water")
 export_catalog(first, folder / "out")
 second = engine("second.db")
 import_catalog(second, folder / "out", Author("test"))
+from fastapi.testclient import TestClient
+from app.main import create_app
+from app.settings import Settings
+
+settings = Settings(database_url=f"sqlite:///{folder / 'second.db'}")
+with TestClient(create_app(settings)) as client:
+    items = client.get("/api/v1/benchmarks").json()["items"]
+    listing = client.get("/benchmarks.csv").text.splitlines()
 print(json.dumps({
+    "listed": sorted(item["more"]["cooled_by"] for item in items),
+    "csv": [listing[0].rsplit(",", 1)[1], sorted(line.rsplit(",", 1)[1] for line in listing[1:])],
     "refused": [(f.field, f.code) for f in refused.faults],
     "stored": stored.stored,
     "template": "散热方式" in template("benchmarks", "zh"),
@@ -120,7 +130,7 @@ print(json.dumps({
 
 
 def test_a_made_up_column_takes_its_field_its_declaration_and_a_migration(tmp_path: Path) -> None:
-    """In a copy of the program: seed, import, store, export and back, with its rules in each."""
+    """In a copy of the program: seed, import, store, export and back, its rules in each, and the lists."""
     tree = tmp_path / "tree"
     for name in ("app", "migrations"):
         shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -152,4 +162,6 @@ def test_a_made_up_column_takes_its_field_its_declaration_and_a_migration(tmp_pa
         "stored": True,
         "template": True,
         "same": True,
+        "listed": ["", "air", "water"],
+        "csv": ["cooled_by", ["", "air", "water"]],
     }
