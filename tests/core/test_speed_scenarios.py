@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from app.catalog.imports.recipes import recipe_of
 from app.core.calibration import installed
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
@@ -39,7 +40,11 @@ def row(**changes) -> Benchmark:
         "framework": "vendor stack",
         "source": Source("mlperf", "https://github.com/mlcommons/inference_results_v5.1", "MLPerf"),
     }
-    return Benchmark(**{**fields, **changes})
+    found = {**fields, **changes}
+    source = found["source"]
+    # As rows are stored: what their texts say of the run stands in columns.
+    columns = recipe_of({**found, "model_as_written": found["model_name"]}, source.url if source else "")
+    return Benchmark(**{**found, **columns})
 
 
 def test_mlperf_rules_fill_in_lengths_limits_and_replicas():

@@ -41,9 +41,11 @@ from app.catalog.columns.subjects import (
 )
 from app.catalog.records import CHANNEL_KINDS, PER, REMARKS, TAXES
 from app.core import formats
+from app.core.engines.record import ByAge
 from app.core.question import CONDITIONS, REGIONS
 
 WITHDRAWN = "withdrawn"
+SOFTWARE_AGES = ByAge._fields
 
 PRICES = DataKind(
     "prices",
@@ -284,6 +286,56 @@ BENCHMARKS = DataKind(
         C("framework", "框架", "software that ran it", example="vLLM"),
         C("framework_version", "框架版本", "its version", example="0.11"),
         C("interconnect", "互联", "links between the cards"),
+        C("software", "软件新旧", "age of the software", choices=("", *SOFTWARE_AGES), template=False),
+        C(
+            "compiled",
+            "编译器",
+            "compiler of the graph; empty: not stated",
+            choices=("", "none", "torch.compile", "xla"),
+            template=False,
+        ),
+        C(
+            "checkpointing",
+            "激活重算",
+            "of training; empty: not stated",
+            choices=("", "none", "selective", "full"),
+            template=False,
+        ),
+        C(
+            "layout",
+            "张量布局",
+            "of images; empty: not stated",
+            choices=("", "channels_first", "channels_last"),
+            template=False,
+        ),
+        C(
+            "plan",
+            "并行方案",
+            "degrees over several cards, as tp4 pp2 dp2 ep8",
+            pattern=r"([tpde]p[1-9]\d{0,3}( (?!$)|$))*",
+            template=False,
+        ),
+        C(
+            "scenario",
+            "测试套件",
+            "suite whose rules fix lengths and limits",
+            choices=("", "mlperf"),
+            template=False,
+        ),
+        C(
+            "method",
+            "训练方式",
+            "how weights are trained; empty: not stated",
+            choices=("", "full", *ADAPTERS),
+            template=False,
+        ),
+        C(
+            "inferred_precision",
+            "推断精度",
+            "format that field practice fixes where the source states none",
+            choices=("", *formats.names()),
+            template=False,
+        ),
         DATE,
         *SOURCE,
         C(

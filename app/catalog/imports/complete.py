@@ -10,6 +10,7 @@ from app.catalog import tables
 from app.catalog.columns.cells import ADAPTERS, FIGURE_UNITS
 from app.catalog.columns.kinds import DataKind, Row
 from app.catalog.columns.subjects import DIMENSIONS, FIGURES
+from app.catalog.imports.recipes import recipe_of
 from app.catalog.imports.references import References
 from app.catalog.imports.rows import Parsed, check_cell
 from app.catalog.imports.values import DOLLAR, CellFault, Money, shown
@@ -57,7 +58,8 @@ def complete(given: Row, source: str, url: str, references: References) -> tuple
     if adapter:
         row["task"] = "finetune"
         name = _ADAPTER_NAMES[adapter]
-        # Estimates read the adapter from the model's text.
+        # Beside the method in the model's text, which tells rows apart.
+        row["method"] = adapter
         if adapter not in row["model_as_written"].lower():
             row["model_as_written"] = f"{row['model_as_written']} ({name})"
         notes.append(Message("measurement_task_stored", {"adapter": name}))
@@ -67,7 +69,8 @@ def complete(given: Row, source: str, url: str, references: References) -> tuple
         fmt = format_of(precision if is_format(precision) else USUAL)
         row["framework"] = default_engine(family, row["task"] != "inference", fmt).name
         notes.append(Message("measured_engine_assumed", {"engine": row["framework"]}))
-    return row, notes
+    address = url or str(references.sources.get(source, {}).get("url") or "")
+    return row | recipe_of(row, address), notes
 
 
 def _family(row: Row, references: References) -> str:

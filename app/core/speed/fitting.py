@@ -59,8 +59,11 @@ class Refitted:
 
     @property
     def moved(self) -> bool:
-        """Whether it is farther from the shipped value than the measurements are from each other."""
-        return self.n > 0 and abs(self.change) > (self.spread or 0.0)
+        """Whether it is farther from the shipped value than the measurements are from each other.
+
+        One measurement has no spread and moves nothing.
+        """
+        return self.spread is not None and abs(self.change) > self.spread
 
 
 class Fitter:

@@ -6,15 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from app.core import engines
 from app.core.engines import label_of
-from app.core.engines.published import BY_LABEL
+from app.core.engines.published import BY_LABEL, Stack
 from app.core.faults import InputFault
 from app.core.fields import TOKEN_FAMILIES
-from app.core.formats import format_of, is_format
 from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
@@ -23,7 +23,7 @@ from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
 from app.core.speed.scenarios import (
     MLPERF_DENOISING_STEPS,
-    MLPERF_WORD,
+    MLPERF_SUITE,
     limit_ms,
     replica_plan,
     scenario_of,
@@ -54,17 +54,14 @@ SATURATED_SEQUENCES = 2048.0
 STEPS_PER_S = "denoising_steps_per_s"
 QUERIES_PER_S = "samples_per_s"
 """Unit of language servers that count whole answers."""
-FULL_FINETUNE = ("full finetune", " sft")
-"""Words of a model's text by which a fine-tuning row trains every weight."""
+ADAPTERS: Mapping[str, Literal["lora", "qlora"]] = {"lora": "lora", "qlora": "qlora"}
+"""Tasks of questions by the method of a row; other methods train every weight."""
+COMPILERS = ("torch.compile",)
+"""Compilers whose graphs are faster than eager kernels of the same framework. XLA's are not among them: the
+fitted rows of TensorFlow with it lie 10 % under the eager model, and 30 % under the compiled one."""
+CHECKPOINTING: Mapping[str, bool | Literal["selective"]] = {"full": True, "selective": "selective"}
 OWN_SOURCE = "own"
 """Source family of the team's own measurements."""
-
-COMPILED_NOTE = ", compile"
-"""Words of a note by which an adapter recipe or the inference of an image model runs compiled."""
-CHANNELS_LAST_NOTE = "NHWC, inference"
-"""Start of a note by which images are inferred channels-last: new software."""
-FUSED_RECIPES = "/Classification/ConvNets/"
-"""Part of the address of recipes that train in half precision channels-last, in TensorFlow with XLA."""
 
 _GROUPS = {
     "moe_training": "decoder_training",
@@ -72,17 +69,6 @@ _GROUPS = {
     "qlora": "lora",
 }
 """Classes that share their evidence: one is a special case of the other."""
-
-
-def is_full(model_name: str) -> bool:
-    """Whether a fine-tuning row's text says that every weight is trained."""
-    return any(word in model_name.lower() for word in FULL_FINETUNE)
-
-
-def adapter_of(model_name: str) -> str:
-    """Adapter kind that a model's text names: lora, qlora or empty."""
-    text = model_name.lower()
-    return "qlora" if "qlora" in text else "lora" if "lora" in text else ""
 
 
 def series_of(model: ModelArchitecture) -> str:
@@ -144,11 +130,9 @@ def question_of(
     if row.phase in ("server", "interactive") and scenario is None:
         return None
     serving = row.task == "inference"
-    adapter = adapter_of(row.model_name)
-    if row.task == "finetune" and model.family == "decoder" and not adapter and not is_full(row.model_name):
+    if row.task == "finetune" and model.family == "decoder" and not row.method:
         return None
     language = serving and model.family == "decoder"
-    images = serving and model.family == "vision"
     prompt, output = row.input_length, row.output_length
     if language:
         if scenario is not None:
@@ -170,7 +154,7 @@ def question_of(
     stack = BY_LABEL.get(engine)
     work = Workload(
         model,
-        task="inference" if serving else "qlora" if adapter == "qlora" else "lora" if adapter else "training",
+        task="inference" if serving else ADAPTERS.get(row.method, "training"),
         precision=precision,
         # Published language-model rows give the sequences of the whole system.
         batch_size=batch if language or not serving else batch * row.gpu_count,
@@ -181,10 +165,9 @@ def question_of(
         load="saturated" if row.phase == "saturated" or scenario is not None else "batch",
         latency_limit_ms=limit_ms(row, scenario) if scenario is not None else None,
         gradient_accumulation=1 if serving or row.batch_per_gpu or language else accumulation,
-        compile=(stack is not None and stack.compiled)
-        or (COMPILED_NOTE in row.note and (adapter != "" or images)),
-        software=_software(row, engine),
-        gradient_checkpointing="act ckpt True" in row.note,
+        compile=(stack is not None and stack.compiled) or row.compiled in COMPILERS,
+        software=_software(row, model, stack),
+        gradient_checkpointing=CHECKPOINTING.get(row.checkpointing, False),
     )
     if model.family in TOKEN_FAMILIES and not work.sequence_length:
         return None
@@ -206,18 +189,11 @@ def plan_of(work: Workload, count: int) -> Parallelism:
     return Parallelism(**{engines.engine(work.engine).plans.published_split: count})
 
 
-def _software(row: Benchmark, engine: str) -> str:
-    stack = BY_LABEL.get(engine)
-    if stack is not None and stack.software == "new" or row.note.startswith(CHANNELS_LAST_NOTE):
+def _software(row: Benchmark, model: ModelArchitecture, stack: Stack | None) -> str:
+    """Age of the software whose speed a row shows: channels-last kernels are those of new software."""
+    if row.layout == "channels_last" and model.family == "vision":
         return "new"
-    new_since = engines.engine(engine).rows.new_since if stack is None else ""
-    if new_since and row.observed_on >= new_since:
-        return "new"
-    url = row.source.url if row.source else ""
-    half = is_format(row.precision) and format_of(row.precision).speed_group == "half"
-    if row.task == "training" and half and FUSED_RECIPES in url:
-        return "new"
-    return stack.software if stack is not None else "usual"
+    return row.software or (stack.software if stack is not None else "usual")
 
 
 def _pixels(side: int, model: ModelArchitecture) -> tuple[int, int]:
@@ -328,7 +304,7 @@ def _predicted(
     rate = np.broadcast_to(terms.detail[phase] if split else terms.rate, (len(found),))
     if found[0][0].unit == STEPS_PER_S:
         rate = rate * schedule(work.model)[0]
-    elif work.model.family == "diffusion" and MLPERF_WORD in found[0][0].model_name.lower():
+    elif work.model.family == "diffusion" and found[0][0].scenario == MLPERF_SUITE:
         rate = rate * schedule(work.model)[0] / MLPERF_DENOISING_STEPS
     elif found[0][0].unit == QUERIES_PER_S and work.model.family == "decoder":
         rate = rate / shape.output

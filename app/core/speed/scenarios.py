@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -67,32 +66,22 @@ MLPERF: Mapping[str, Scenario] = {
 }
 """By model id. Output lengths (rounded) and limits are read in the suite; the prompts of 405B (9,400) and R1
 (800) are assumed from its announcements."""
-MLPERF_WORD = "mlperf"
+MLPERF_SUITE = "mlperf"
+"""As the column `scenario` names it."""
 MLPERF_LOADS = ("saturated", "server")
 """Interactive rows stay out: their limit on the first token binds, and no question states one."""
 MEAN_OVER_P99 = 0.75
 """Mean time per output token of a server that just keeps a limit at the 99th percentile."""
-FP8_FAMILIES = ("h100", "h200", "h800", "gh200", "mi300")
-"""Cards whose MLPerf language results without a stated format ran FP8: rounds 4.0 and 4.1, before FP4."""
-OLLAMA_WORD = "ollama"
-OLLAMA_FORMATS: Mapping[str, str] = {"llama-3.2-3b": "gguf-q4_k_m", "gpt-oss-20b": "mxfp4"}
-"""Format behind the default tag of Ollama's library, which rows name the model by."""
-UNUSUAL_HOST = "raspberry pi"
-"""Cards on one PCIe lane of a single-board computer wait for it: no question asks for that host."""
-IMAGE_FORMATS: Mapping[str, str] = {"resnet-50": "int8"}
-"""MLPerf image models whose submissions on tensor units all run one format: 37 to 50 % of the INT8 peak."""
 MLPERF_DENOISING_STEPS = 20.0
 """Denoising steps per image that the rules of MLPerf Stable Diffusion XL fix, with guidance."""
 FREE_SHARE = 0.4
 """Share of a replica's memory that weights leave to the KV cache in published serving runs."""
 MAX_TENSOR = 8
-_DEGREES = re.compile(r"\b(?:(?:TP|PP|DP|EP)\d+ ?)+")
-_WIDE_EXPERTS = re.compile(r"\bDEP(\d+)\b")
 
 
 def scenario_of(row: Benchmark) -> Scenario | None:
     """The rules a row ran under; None for rows of other suites."""
-    if MLPERF_WORD not in row.model_name.lower() or row.phase not in MLPERF_LOADS:
+    if row.scenario != MLPERF_SUITE or row.phase not in MLPERF_LOADS:
         return None
     return MLPERF.get(row.model_id)
 
@@ -104,14 +93,7 @@ def limit_ms(row: Benchmark, scenario: Scenario) -> float | None:
 
 def stated_precision(row: Benchmark) -> str:
     """The row's number format, or the one that field practice fixes; empty where neither says."""
-    if row.precision:
-        return row.precision
-    if MLPERF_WORD in row.model_name.lower():
-        fallback = "fp8" if row.gpu_id.startswith(FP8_FAMILIES) else ""
-        return IMAGE_FORMATS.get(row.model_id, fallback)
-    if OLLAMA_WORD in row.framework.lower() and UNUSUAL_HOST not in row.note.lower():
-        return OLLAMA_FORMATS.get(row.model_id, "")
-    return ""
+    return row.precision or row.inferred_precision
 
 
 def replica_plan(work: Workload, count: int, usable_gib: float) -> Parallelism:
@@ -135,24 +117,18 @@ def replica_plan(work: Workload, count: int, usable_gib: float) -> Parallelism:
 
 
 def stated_plan(row: Benchmark, trains: bool) -> Parallelism | None:
-    """The plan that a row's note spells out ("TP4 PP2", "TP2PP2DP2", "DEP8"); None where it does not fit.
+    """The plan that a row states ("tp4 pp2", "dp8 ep8"); None where it states none or that does not fit.
 
     Notes
     -----
-    DEPn: attention in n replicas, the experts spread over all of them. Training with a stated plan keeps
-    the optimizer sharded over the replicas (ZeRO 1), as Megatron does.
+    Training with a stated plan keeps the optimizer sharded over the replicas (ZeRO 1), as Megatron does.
     """
-    wide = _WIDE_EXPERTS.search(row.note)
-    if wide:
-        n = int(wide.group(1))
-        return Parallelism(data=n, expert=n) if n == row.gpu_count else None
-    found = _DEGREES.search(row.note)
-    if not found:
+    if not row.plan:
         return None
-    named = {name: int(n) for name, n in re.findall(r"([TPDE]P)(\d+)", found.group())}
-    split = named.get("TP", 1) * named.get("PP", 1)
-    if row.gpu_count % split or named.get("DP", row.gpu_count // split) != row.gpu_count // split:
+    degrees = {part[:2]: int(part[2:]) for part in row.plan.split()}
+    split = degrees.get("tp", 1) * degrees.get("pp", 1)
+    if row.gpu_count % split or degrees.get("dp", row.gpu_count // split) != row.gpu_count // split:
         return None
     data = row.gpu_count // split
     zero = 1 if trains and data > 1 else 0
-    return Parallelism(data, named.get("TP", 1), named.get("PP", 1), named.get("EP", 1), zero)
+    return Parallelism(data, degrees.get("tp", 1), degrees.get("pp", 1), degrees.get("ep", 1), zero)
