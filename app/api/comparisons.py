@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Path, Request, Response
 
 from app.api.answers import json_response
 from app.api.bodies import ComparisonBody
-from app.api.context import AsOf, Context, Currency, Lang
+from app.api.context import AsOf, Context, Currency, Lang, WithFormulas
 from app.api.problems import documented, manage_token_refused, not_found, stale_price
 from app.api.route import (
     PRIVATE,
@@ -64,7 +64,11 @@ def create_comparison(request: Request, body: ComparisonBody, lang: Lang = None)
     responses=documented(404, 422),
 )
 def read_comparison(
-    request: Request, comparison_id: Token, lang: Lang = None, currency: Currency = "CNY"
+    request: Request,
+    comparison_id: Token,
+    lang: Lang = None,
+    currency: Currency = "CNY",
+    formulas: WithFormulas = False,
 ) -> Response:
     """The result as it was computed; only its sentences follow the reader's language."""
     del lang, currency
@@ -73,10 +77,10 @@ def read_comparison(
         frozen = comparisons.open_comparison(context.engine, comparison_id)
     except NoSuchComparison as missing:
         raise not_found(context.language) from missing
-    tag = tag_of(frozen.digest, context.language, context.currency)
+    tag = tag_of(frozen.digest, context.language, context.currency, str(formulas))
     if matches(request, tag):
         return not_modified(tag, PRIVATE)
-    body = comparisons.show(frozen)
+    body = comparisons.show(frozen, formulas)
     day = date.fromisoformat(body.as_of)
     body = replace(body, result=with_currency(body.result, context.currency, context.snapshot, day))
     return json_response(body, headers={**validators(tag, PRIVATE), **NO_INDEX}, language=context.language)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,23 @@ class Worked:
         return evaluate(self.expression, {o.name: o.value for o in self.operands})
 
 
+def named_in(expression: str, operands: Sequence[Operand]) -> tuple[Operand, ...]:
+    """The operands of one formula, with those that they follow from, each before its own."""
+    by_name = {operand.name: operand for operand in operands}
+    found: dict[str, Operand] = {}
+
+    def add(text: str) -> None:
+        for name in _NAME.findall(text):
+            operand = by_name.get(name)
+            if operand is not None and name not in found:
+                found[name] = operand
+                add(operand.expression or "")
+
+    add(expression)
+    return tuple(found.values())
+
+
+_NAME = re.compile(r"[a-z]\w*")
 _BINARY: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,

@@ -80,7 +80,7 @@ def freeze(engine: Engine, snapshot: Snapshot, data: object, today: date) -> Cre
     ------
     InputFault, StalePrice as for a shortlist; DatabaseProblem when it cannot be stored.
     """
-    result = shortlist(data, snapshot, today, titled=True)
+    result = shortlist(data, snapshot, today, titled=True, with_formulas=True)
     body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
     title = str(body.get("title") or "").strip()
     # The day is part of the decision: without it the question could not be asked again as it was.
@@ -115,7 +115,7 @@ def withdraw(engine: Engine, token: str, manage_token: str) -> None:
         raise ManageTokenRefused(token) from refused
 
 
-def show(frozen: Frozen) -> FrozenAnswer:
+def show(frozen: Frozen, with_formulas: bool = False) -> FrozenAnswer:
     """A comparison as it was computed."""
     stored = frozen.stored
     return FrozenAnswer(
@@ -127,7 +127,7 @@ def show(frozen: Frozen) -> FrozenAnswer:
         as_of=stored.as_of,
         digest=stored.digest,
         question=stored.question,
-        result=frozen.result,
+        result=frozen.result if with_formulas else frozen.result.without_formulas(),
         versions=Versions(stored.engine_version, stored.catalog_version),
     )
 

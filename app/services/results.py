@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from app import __version__
 from app.core.answer import AnyMap, AnyValue, Figure, answer
@@ -278,6 +279,10 @@ class ShortlistAnswer:
     def warning_codes(self) -> tuple[str, ...]:
         """Codes of `warnings`, in their order."""
         return codes_of(self.warnings)
+
+    def without_formulas(self) -> ShortlistAnswer:
+        """The same without the formulas of its options, which are long."""
+        return replace(self, options=tuple(replace(option, formulas=None) for option in self.options))
 
 
 @answer()

@@ -62,6 +62,15 @@ def format_plain(value: float, language: str = "en") -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def format_operand(value: float, language: str = "en") -> str:
+    """Six significant digits, none that are zero: enough to work a formula out again."""
+    if float(value).is_integer() or abs(value) >= 1e6:
+        return format_number(value, 0, language)
+    digits = max(0, 5 - math.floor(math.log10(abs(value))))
+    text = format_number(value, min(digits, 12), language)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def unit_name(unit: str, language: str = "en") -> str:
     """A unit of the contract as it is written beside a figure."""
     if language == "zh" and unit in _CHINESE_UNITS:

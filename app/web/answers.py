@@ -71,8 +71,11 @@ def is_card(snapshot: Snapshot, name: str) -> bool:
     return True
 
 
-def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
-    """Read the question of an address (or of a posted form) and answer it."""
+def ask(request: Request, pairs: list[tuple[str, str]] | None = None, with_formulas: bool = False) -> Asked:
+    """Read the question of an address (or of a posted form) and answer it.
+
+    `with_formulas`: the options say how each of their figures was computed.
+    """
     page, snapshot, words = open_page(request)
     state = read_form(request.query_params.multi_items() if pairs is None else pairs)
     family = family_of(state, snapshot)
@@ -90,7 +93,7 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None) -> Asked:
     asked = Asked(page, snapshot, words, state, family, query, body, links, shown)
     if not faults:
         try:
-            asked.answer = compute(body, snapshot)
+            asked.answer = compute(body, snapshot, with_formulas)
         except InputFault as fault:
             faults = list(fault.errors)
     asked.faults = faults
@@ -117,10 +120,10 @@ def fault_text(error: FieldError, name: str, page: Page) -> str:
     return say_fault(error, page.language)
 
 
-def compute(body: dict[str, Any], snapshot: Snapshot) -> ShortlistAnswer:
+def compute(body: dict[str, Any], snapshot: Snapshot, with_formulas: bool = False) -> ShortlistAnswer:
     """The ranked answer of a request."""
     try:
-        return shortlist(body, snapshot, today())
+        return shortlist(body, snapshot, today(), with_formulas=with_formulas)
     except StalePrice as stale:
         raise InputFault.at(
             BY_NAME["refuse_stale"].pointer, stale.message.code, **stale.message.params

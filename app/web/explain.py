@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from app.core.decide.options import Option
 from app.core.estimates import MemoryPart
+from app.core.formulas import named_in
 from app.core.gpu import PriceChoice
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE
 from app.services.cards import CardDetail, first_price
@@ -65,14 +67,13 @@ def explain_answer(answer: ShortlistAnswer, path: str, words: Words) -> Explanat
     _ = words.gettext
     stated = {"engine": answer.versions.engine, "catalog": answer.versions.catalog}
     version = Fact(_("Version"), _("engine %(engine)s, catalog %(catalog)s") % stated)
-    return Explanation(
-        found.title,
-        found.value,
-        found.unit,
-        found.interval,
-        found.basis,
-        found.formula,
-        (*found.facts, version),
+    opened = option.formulas
+    expression = opened.expressions.get(".".join(parts[2:]), "") if opened else ""
+    return replace(
+        found,
+        facts=(*found.facts, version),
+        expression=expression,
+        operands=named_in(expression, opened.operands) if opened and expression else (),
     )
 
 

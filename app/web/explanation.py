@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from app.core.formulas import Operand
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -25,3 +27,6 @@ class Explanation:
     basis: str = ""
     formula: str = ""
     facts: tuple[Fact, ...] = field(default=())
+    expression: str = ""
+    """The formula as it was computed; with `operands` it gives the figure."""
+    operands: tuple[Operand, ...] = field(default=())

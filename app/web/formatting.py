@@ -87,6 +87,10 @@ class Formats:
         """As many decimals as the figure needs."""
         return NO_DATA if value is None else figures.format_plain(value, self.language)
 
+    def operand(self, value: float) -> str:
+        """A number of a printed formula."""
+        return figures.format_operand(value, self.language)
+
     def figure(self, value: float | None) -> str:
         """A catalogue figure with the decimals its source gives, four at most."""
         if value is None:
@@ -134,6 +138,7 @@ class Formats:
             "number": self.number,
             "plain_number": self.plain_number,
             "figure": self.figure,
+            "operand": self.operand,
             "gib": self.gib,
             "speed": self.speed,
             "percent": self.percent,

@@ -61,7 +61,7 @@ def open_comparison(request: Request, token: str) -> Frozen:
     except comparisons.NoSuchComparison:
         text = page._("There is no comparison at this address; it may have been withdrawn.")
         raise HTTPException(404, text) from None
-    stored = comparisons.show(found)
+    stored = comparisons.show(found, with_formulas=True)
     return Frozen(page, snapshot, words, QuestionLinks(comparison=token), stored.result, stored, found)
 
 

@@ -30,12 +30,12 @@ from app.web.wording import plan_words
 router = APIRouter()
 
 
-def _answered(request: Request) -> tuple[Asked | Frozen, ShortlistAnswer]:
+def _answered(request: Request, with_formulas: bool = False) -> tuple[Asked | Frozen, ShortlistAnswer]:
     """The live answer of the address, or the frozen one it names; a question at fault is a 422."""
     if request.query_params.get("comparison"):
         frozen = open_comparison(request, request.query_params["comparison"])
         return frozen, frozen.answer
-    asked = ask(request)
+    asked = ask(request, with_formulas=with_formulas)
     if asked.answer is None:
         texts = [text for texts in asked.state.errors.values() for text in texts]
         raise HTTPException(422, " ".join(texts))
@@ -54,7 +54,7 @@ def explain(request: Request) -> Response:
         found = explain_card(card, path, words)
         back = f"/gpus/{card.id}"
     else:
-        asked, answer = _answered(request)
+        asked, answer = _answered(request, with_formulas=True)
         page, words = asked.page, asked.words
         found = explain_answer(answer, path, words)
         back = asked.links.page()
@@ -138,7 +138,7 @@ def _csv_row(o: Option) -> list[Any]:
 def result_json(request: Request) -> Response:
     """The answer behind the page as it is, for a script or a colleague."""
     asked, answer = _answered(request)
-    body = encode(answer, asked.page.language)
+    body = encode(answer.without_formulas(), asked.page.language)
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 

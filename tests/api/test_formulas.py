@@ -119,3 +119,15 @@ def test_operands_are_said_in_the_language_of_the_answer(api: TestClient) -> Non
     assert texts["en"]["batch_size"].startswith("sequences or images")
     same_words = [name for name, text in texts["zh"].items() if text == texts["en"][name]]
     assert not same_words
+
+
+def test_a_frozen_comparison_keeps_its_formulas_for_those_who_ask(api: TestClient) -> None:
+    made = api.post("/api/v1/comparisons", json={"workload": LLAMA, "as_of": AS_OF, "limit": 3}).json()
+    address = f"/api/v1/comparisons/{made['id']}"
+    assert not any("formulas" in option for option in api.get(address).json()["result"]["options"])
+    kept = api.get(f"{address}?formulas=true").json()["result"]["options"]
+    for option in kept:
+        total = option["formulas"]["expressions"]["cost.total_cny"]
+        assert same(total, option["formulas"]["operands"], option["cost"]["total_cny"])
+    page = api.get(f"/explain?comparison={made['id']}&figure=options.0.cost.total_cny")
+    assert kept[0]["formulas"]["expressions"]["cost.total_cny"] in page.text

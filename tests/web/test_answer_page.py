@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from app.core.formulas import FORMULAS
+from app.core.formulas import FORMULAS, evaluate
 from app.core.gpu import short_card_name
 from app.main import create_app
 from app.settings import Settings
@@ -63,6 +63,32 @@ def test_renting_stands_beside_buying_and_its_figures_open(site: TestClient) -> 
     assert "Rent per month" in opened and f"{float(value):,.0f}" in opened and "Provider" in opened
     chinese = get(site, address, "zh")
     assert "租还是买" in chinese and "租同样的卡每月" in chinese
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    "figure",
+    ["memory.parts.0.gib", "memory.per_gpu_gib.expected", "fit.margin_gib", "speed.expected",
+     "cost.total_cny", "cost.per_unit.amount_cny", "metrics.sustained_tflops_per_1000_cny"],
+)  # fmt: skip
+def test_an_opened_figure_shows_its_formula_and_operands(site: TestClient, figure: str, lang: str) -> None:
+    address = f"model=Qwen3-14B&gpus=rtx4090,rtx3090&as_of={DAY}"
+    body = site.get(f"/result.json?{address}").json()["options"][0]
+    for step in figure.split("."):
+        body = body[int(step)] if isinstance(body, list) else body[step]
+    opened = get(site, f"/explain?{address}&figure=options.0.{figure}", lang)
+    line = re.search(r'<p class="f"><code>([^<]+)</code>', opened)
+    assert line
+    expression = html.unescape(line.group(1))
+    rows = re.findall(r'<code>(\w+)</code></th><td class="n" data-value="([^"]+)">([^<]+)</td>', opened)
+    found = evaluate(expression, {name: float(value) for name, value, _ in rows})
+    assert found == pytest.approx(body, rel=1e-6)
+    printed = evaluate(expression, {name: float(shown.replace(",", "")) for name, _, shown in rows})
+    assert printed == pytest.approx(body, rel=1e-3), "with the digits that are shown"
+    meanings = re.findall(r"<td>([^<]+)(?:<br>[^\n]*)?</td></tr>", opened)
+    assert len(meanings) >= len(rows)
+    if lang == "zh":
+        assert all(re.search(r"[\u4e00-\u9fff]", meaning) for meaning in meanings)
 
 
 @pytest.mark.parametrize(
