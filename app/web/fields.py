@@ -134,6 +134,8 @@ class _View:
     def unit(self, one: Field) -> str:
         """Its unit, as the form says it."""
         _ = self.gettext
+        if one.name == "budget" and self.state.one("budget_currency") == "USD":
+            return "$"
         if one.name == "batch_size":
             return _("images") if self.family in IMAGE_FAMILIES else _("seqs")
         return _(one.unit) if one.unit and one.unit[0].isalpha() else one.unit

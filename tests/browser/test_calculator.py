@@ -40,6 +40,9 @@ def test_a_changed_field_changes_the_answer_without_a_reload(watched: Watched) -
     assert page.evaluate("document.activeElement.id") == "batch_size"
     assert page.input_value("#batch_size") == "64"
     assert "64" in page.inner_text("#asked")
+    # The links of the frame are for what was typed, not for the question the page was opened with.
+    for link in ("#languages a[lang=en]", "#currencies a:last-child", "#themes a:last-child"):
+        assert "batch_size=64" in (page.get_attribute(link, "href") or "")
 
 
 def test_the_address_opened_anew_gives_the_same_answer(
@@ -171,6 +174,7 @@ def test_a_wrong_field_is_named_and_the_last_answer_stays(watched: Watched) -> N
     assert page.input_value("#months") == "abc"
     assert page.inner_text(HEADLINE) == headline
     assert "months" not in page.url
+    assert "months=abc" in (page.get_attribute("#languages a[lang=en]", "href") or "")
     page.fill("#months", "24")
     page.wait_for_url(re.compile("months=24"))
     page.wait_for_selector(".errsum", state="detached")
