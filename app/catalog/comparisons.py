@@ -51,6 +51,12 @@ class Comparison:
     expires_at: datetime | None
 
 
+def _new_token() -> str:
+    """A name that nobody guesses, and that a command line does not take for an option."""
+    token = secrets.token_urlsafe(16)
+    return f"c{token[1:]}" if token.startswith("-") else token
+
+
 def create_comparison(
     engine: Engine,
     question: Mapping[str, Any],
@@ -74,7 +80,7 @@ def create_comparison(
     ValueError when question or result hold what JSON cannot (NaN, infinities); DatabaseProblem.
     """
     digest = content_digest(question, result)
-    made = NewComparison(secrets.token_urlsafe(16), secrets.token_urlsafe(16))
+    made = NewComparison(_new_token(), secrets.token_urlsafe(16))
     with session(engine, write=True) as active:
         active.add(
             ComparisonRow(

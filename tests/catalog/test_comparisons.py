@@ -130,3 +130,9 @@ def test_a_key_is_verified_until_it_is_revoked(engine: Engine) -> None:
 def test_an_unknown_scope_is_refused(engine: Engine) -> None:
     with pytest.raises(ValueError, match="read, write, admin"):
         create_key(engine, "x", ("root",))
+
+
+def test_a_token_is_never_taken_for_an_option(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.catalog.comparisons.secrets.token_urlsafe", lambda size: "-" + "x" * size)
+    made = freeze(engine)
+    assert not made.token.startswith("-") and get_comparison(engine, made.token).question == QUESTION
