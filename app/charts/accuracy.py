@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import Any
+from typing import Any, Protocol
 
 from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
+from app.core.estimates import Interval
 from app.texts.marking import N_
 
-Row = Mapping[str, Any]
 BAND = 0.10
 STRIP = 0.30
 """The strip ends at ±30 %; what lies beyond is drawn at its edge as a triangle that points on."""
+
+
+class Row(Protocol):
+    """A measured figure beside its prediction."""
+
+    @property
+    def case(self) -> str:
+        """Name of the case."""
+
+    @property
+    def task(self) -> str:
+        """training, inference, lora or qlora."""
+
+    @property
+    def gpu_count(self) -> int:
+        """Cards that shared the work."""
+
+    @property
+    def measured(self) -> float:
+        """What was measured, in `unit`."""
+
+    @property
+    def predicted(self) -> Interval:
+        """What is predicted, in `unit`."""
+
+    @property
+    def unit(self) -> str:
+        """GiB or B."""
+
+    @property
+    def error(self) -> float:
+        """(predicted - measured) / measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +59,12 @@ class Series:
 
 
 def _infers(row: Row) -> bool:
-    return bool(row["task"] == "inference")
+    return bool(row.task == "inference")
 
 
 SERIES: tuple[Series, ...] = (
-    Series(N_("inference, one card"), "kv_cache", "circle", lambda r: _infers(r) and r["gpu_count"] == 1),
-    Series(N_("inference, several cards"), "engine", "circle", lambda r: _infers(r) and r["gpu_count"] != 1),
+    Series(N_("inference, one card"), "kv_cache", "circle", lambda r: _infers(r) and r.gpu_count == 1),
+    Series(N_("inference, several cards"), "engine", "circle", lambda r: _infers(r) and r.gpu_count != 1),
     Series(N_("training and fine-tuning"), "activations", "square", lambda r: not _infers(r)),
 )
 
@@ -45,9 +77,9 @@ def accuracy_chart(rows: Sequence[Row], theme: str, gettext: Gettext, unit: str 
     rows: measured, predicted.expected, error as a fraction of the measured value, task, gpu_count.
     unit: of both axes; rows in another unit are left out.
     """
-    rows = [r for r in rows if r["unit"] == unit and r["measured"] > 0 and r["predicted"]["expected"] > 0]
+    rows = [r for r in rows if r.unit == unit and r.measured > 0 and float(r.predicted.expected) > 0]
     role, faint = roles(theme), faint_ink(theme)
-    values = [v for r in rows for v in (r["measured"], r["predicted"]["expected"])] or [1.0, 10.0]
+    values = [v for r in rows for v in (r.measured, float(r.predicted.expected))] or [1.0, 10.0]
     low, high = min(values) / 1.2, max(values) * 1.2
     ticks = _ticks(low, high)
     data: list[dict[str, Any]] = []
@@ -63,9 +95,9 @@ def accuracy_chart(rows: Sequence[Row], theme: str, gettext: Gettext, unit: str 
                 "mode": "markers",
                 "name": name,
                 "legendgroup": series.part,
-                "x": [r["measured"] for r in chosen],
-                "y": [r["predicted"]["expected"] for r in chosen],
-                "customdata": [[r["case"], 100 * r["error"]] for r in chosen],
+                "x": [r.measured for r in chosen],
+                "y": [float(r.predicted.expected) for r in chosen],
+                "customdata": [[r.case, 100 * r.error] for r in chosen],
                 "marker": marker,
                 "hovertemplate": "%{customdata[0]}<br>%{x:.3~g} → %{y:.3~g} "
                 + unit
@@ -81,10 +113,10 @@ def accuracy_chart(rows: Sequence[Row], theme: str, gettext: Gettext, unit: str 
                 "showlegend": False,
                 "xaxis": "x",
                 "yaxis": "y2",
-                "x": [r["measured"] for r in chosen],
-                "y": [100 * min(max(r["error"], -STRIP), STRIP) for r in chosen],
-                "customdata": [[r["case"], 100 * r["error"]] for r in chosen],
-                "marker": marker | {"symbol": [_symbol(r["error"], series.symbol) for r in chosen]},
+                "x": [r.measured for r in chosen],
+                "y": [100 * min(max(r.error, -STRIP), STRIP) for r in chosen],
+                "customdata": [[r.case, 100 * r.error] for r in chosen],
+                "marker": marker | {"symbol": [_symbol(r.error, series.symbol) for r in chosen]},
                 "hovertemplate": "%{customdata[0]}<br>%{customdata[1]:+.1f} %<extra></extra>",
             }
         )

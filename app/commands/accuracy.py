@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from app.commands.accuracy_speed import speed
 from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, table, write, write_json
+from app.core.accuracy import BracketStatistics, ErrorStatistics, Target, VerdictStatistics
 from app.services import maintenance
 from app.services.accuracy import memory_report
+from app.services.accuracy_answers import (
+    Cases,
+    ClassAccuracy,
+    GroupAccuracy,
+    MemoryReport,
+    SpeedAccuracyReport,
+)
+from app.services.answers import as_json
 from app.services.speed_reports import report_now
 from app.services.store import CatalogStore
-from app.texts.accuracy import GROUP_NAMES, group_name, in_words
 from app.texts.language import translations
 
-Payload = Mapping[str, Any]
 Gettext = Callable[[str], str]
 
 NO_DATA = "–"
@@ -46,144 +54,163 @@ def add_commands(commands: Any) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    language = language_of(options.lang)
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         snapshot = CatalogStore(engine).snapshot()
-        answer: Payload
         if options.subject == "speed":
-            answer = report_now(engine, snapshot, options.part)
+            found: SpeedAccuracyReport | MemoryReport = report_now(engine, snapshot, options.part)
         else:
-            answer = memory_report(snapshot, None if options.part == "all" else options.part)
+            found = memory_report(
+                snapshot, None if options.part == "all" else options.part, language=language
+            )
     if options.json:
-        write_json(answer)
+        write_json(as_json(found, language))
         return
-    language = language_of(options.lang)
     _ = translations(language).gettext
-    if options.subject == "speed":
-        for line in speed(answer, _):
-            write(line)
-        return
-    for line in memory(in_words(answer, language), _, language, classes=options.classes, worst=options.worst):
+    if isinstance(found, SpeedAccuracyReport):
+        lines = speed(found, _)
+    else:
+        lines = memory(found, _, classes=options.classes, worst=options.worst)
+    for line in lines:
         write(line)
 
 
-def memory(answer: Payload, _: Gettext, language: str, classes: bool = False, worst: int = 0) -> list[str]:
+def memory(answer: MemoryReport, _: Gettext, classes: bool = False, worst: int = 0) -> list[str]:
     """Tables of the memory accuracy."""
-    part = {"report": _("report part"), "fit": _("fit part"), "all": _("all cases")}[answer["part"]]
+    part = {"report": _("report part"), "fit": _("fit part"), "all": _("all cases")}[answer.part]
     lines = [f"{_('Memory, predicted against measured')} ({part})", ""]
-    names = {group: group_name(group, language) for group in GROUP_NAMES}
-    source = answer["classes"] if classes else answer["groups"]
-    label: Callable[[Payload], str] = _class_label if classes else lambda row: names[row["group"]]
-    lines += _errors([(label(row), row) for row in source if row["errors"]], _)
-    batches = [(label(row), row) for row in source if row["batches"]]
-    if batches:
-        lines += ["", *_batches(batches, _)]
-    lines += ["", *_verdicts(answer["verdicts"], _), "", *_cases(answer["cases"], _)]
+    rows = (
+        [_of_class(row) for row in answer.classes] if classes else [_of_group(row) for row in answer.groups]
+    )
+    lines += _errors(rows, _)
+    if any(row.batches for row in rows):
+        lines += ["", *_batches(rows, _)]
+    lines += ["", *_verdicts(answer.verdicts, _), "", *_cases(answer.cases, _)]
     if worst:
-        lines += _worst(answer, worst, names, _)
-    versions = answer["versions"]
-    return [*lines, "", f"{_('engine')} {versions['engine']}   {_('catalogue')} {versions['catalog']}"]
+        lines += _worst(answer, worst, _)
+    versions = answer.versions
+    return [*lines, "", f"{_('engine')} {versions.engine}   {_('catalogue')} {versions.catalog}"]
 
 
-def _class_label(row: Payload) -> str:
-    return f"{row['task']} · {row['family']} · {row['engine']} · {row['figure']}"
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was missed of one group or class of cases."""
+
+    label: str
+    errors: ErrorStatistics | None
+    batches: BracketStatistics | None
+    target: Target
 
 
-def _errors(rows: list[tuple[str, Payload]], _: Gettext) -> list[str]:
+def _of_group(row: GroupAccuracy) -> Row:
+    return Row(row.name, row.errors, row.batches, row.target)
+
+
+def _of_class(row: ClassAccuracy) -> Row:
+    label = f"{row.task} · {row.family} · {row.engine} · {row.figure}"
+    return Row(label, row.errors, row.batches, Target())
+
+
+def _errors(rows: list[Row], _: Gettext) -> list[str]:
     head = ["", "n", _("median"), _("|median|"), _("|90th pct|"), _("in low–high"), _("target")]
     cells = [head]
-    for label, row in rows:
-        found = row["errors"]
+    for row in rows:
+        found = row.errors
+        if found is None:
+            continue
         cells.append(
             [
-                label,
-                str(found["n"]),
-                f"{found['median_signed']:+.1%}",
-                f"{found['median']:.1%}",
-                f"{found['percentile_90']:.1%}",
-                _share(found["inside_share"]),
-                _target(row.get("target")),
+                row.label,
+                str(found.n),
+                f"{found.median_signed:+.1%}",
+                f"{found.median:.1%}",
+                f"{found.percentile_90:.1%}",
+                _share(found.inside_share),
+                _target(row.target),
             ]
         )
     return table(cells)
 
 
-def _batches(rows: list[tuple[str, Payload]], _: Gettext) -> list[str]:
+def _batches(rows: list[Row], _: Gettext) -> list[str]:
     head = ["", "n", _("in bracket"), _("within one step"), _("false fits"), _("false refusals"), _("target")]
     cells = [head]
-    for label, row in rows:
-        found, target = row["batches"], row.get("target") or {}
-        aims = [target.get("in_bracket"), target.get("within_one_step")]
+    for row in rows:
+        found = row.batches
+        if found is None:
+            continue
+        aims = [row.target.in_bracket, row.target.within_one_step]
         cells.append(
             [
-                label,
-                str(found["n"]),
-                _share(found["in_bracket"]),
-                _share(found["within_one_step"]),
-                _share(found["false_fits"]),
-                _share(found["false_refusals"]),
+                row.label,
+                str(found.n),
+                _share(found.in_bracket),
+                _share(found.within_one_step),
+                _share(found.false_fits),
+                _share(found.false_refusals),
                 " / ".join(NO_DATA if aim is None else f"{aim:.0%}" for aim in aims) if any(aims) else "",
             ]
         )
     return table(cells)
 
 
-def _target(target: Payload | None) -> str:
-    if not target or target["median"] is None:
+def _target(target: Target) -> str:
+    if target.median is None or target.percentile_90 is None:
         return ""
-    return f"{target['median']:.1%} / {target['percentile_90']:.0%}"
+    return f"{target.median:.1%} / {target.percentile_90:.0%}"
 
 
-def _verdicts(found: Payload, _: Gettext) -> list[str]:
+def _verdicts(found: VerdictStatistics, _: Gettext) -> list[str]:
     return table(
         [
             ["", "n", _("wrongly said"), _("target")],
             [
                 _("ran out of memory, said to fit"),
-                str(found["failed_n"]),
-                _share(found["false_fits"]),
-                f"{found['limit']:.0%}",
+                str(found.failed_n),
+                _share(found.false_fits),
+                f"{found.limit:.0%}",
             ],
             [
                 _("ran, said not to fit"),
-                str(found["ran_n"]),
-                _share(found["false_refusals"]),
-                f"{found['limit']:.0%}",
+                str(found.ran_n),
+                _share(found.false_refusals),
+                f"{found.limit:.0%}",
             ],
         ]
     )
 
 
-def _cases(found: Payload, _: Gettext) -> list[str]:
-    share = found["expressed"] / found["total"] if found["total"] else 0.0
-    lines = [f"{_('cases expressed')}  {found['expressed']:,} / {found['total']:,} ({share:.0%})"]
+def _cases(found: Cases, _: Gettext) -> list[str]:
+    share = found.expressed / found.total if found.total else 0.0
+    lines = [f"{_('cases expressed')}  {found.expressed:,} / {found.total:,} ({share:.0%})"]
     for title, rows in (
-        (_("not expressed"), found["unexpressed"]),
-        (_("figures left out"), found["figures_left_out"]),
+        (_("not expressed"), found.unexpressed),
+        (_("figures left out"), found.figures_left_out),
     ):
         if rows:
-            cells = [[title, "n"], *([row["text"], str(row["cases"])] for row in rows)]
+            cells = [[title, "n"], *([row.text, str(row.cases)] for row in rows)]
             lines += ["", *table(cells)]
-    if found["faulty"]:
+    if found.faulty:
         cells = [[_("faulty, not counted"), _("why")]]
-        cells += [[row["case"], row["text"]] for row in found["faulty"]]
+        cells += [[row.case, row.text] for row in found.faulty]
         lines += ["", *table(cells, left=frozenset({0, 1}))]
     return lines
 
 
-def _worst(answer: Payload, count: int, names: Mapping[str, str], _: Gettext) -> list[str]:
+def _worst(answer: MemoryReport, count: int, _: Gettext) -> list[str]:
     lines: list[str] = []
-    for group, name in names.items():
-        rows = [row for row in answer["rows"] if row["group"] == group and not row["faulty"]]
-        rows = sorted(rows, key=lambda row: (-abs(row["error"]), row["case"]))[:count]
+    for group in answer.groups:
+        rows = [row for row in answer.rows or () if row.group == group.group and not row.faulty]
+        rows = sorted(rows, key=lambda row: (-abs(row.error), row.case))[:count]
         if rows:
-            cells = [[name, _("figure"), _("measured"), _("predicted"), _("error")]]
+            cells = [[group.name, _("figure"), _("measured"), _("predicted"), _("error")]]
             cells += [
                 [
-                    row["case"],
-                    row["figure"],
-                    _amount(row["measured"], row["unit"]),
-                    _amount(row["predicted"]["expected"], row["unit"]),
-                    f"{row['error']:+.1%}",
+                    row.case,
+                    row.figure,
+                    _amount(row.measured, row.unit),
+                    _amount(float(row.predicted.expected), row.unit),
+                    f"{row.error:+.1%}",
                 ]
                 for row in rows
             ]

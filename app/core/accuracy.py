@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from app.core.answer import Figure, answer
 from app.core.estimates import Interval, Verdict
 
 Part = Literal["fit", "report"]
@@ -19,15 +20,20 @@ BATCH_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384
 """Batches that are tried one after another: half powers of two."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Target:
-    """Greatest error that a group of cases may have on the report part; None where nothing was set."""
+    """Greatest error that a group of cases may have on the report part; null where nothing was set."""
 
-    median: float | None = None
-    percentile_90: float | None = None
-    median_signed: float | None = None
-    in_bracket: float | None = None
-    within_one_step: float | None = None
+    median: Figure | None = None
+    """Of the median of the absolute errors, a fraction of the measured value."""
+    percentile_90: Figure | None = None
+    """Of what nine of ten errors stay below, a fraction."""
+    median_signed: Figure | None = None
+    """Of the median of the signed errors, a fraction."""
+    in_bracket: Figure | None = None
+    """Least share of largest batches that are right."""
+    within_one_step: Figure | None = None
+    """Least share of largest batches that are one step off at most."""
 
 
 GROUPS: dict[str, Target] = {
@@ -117,39 +123,54 @@ class RunVerdict:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class ErrorStatistics:
-    """Errors of one set of figures."""
+    """Errors of one set of figures, as fractions of the measured value."""
 
     n: int
-    median_signed: float
-    median: float
-    percentile_90: float
+    """Figures in the set."""
+    median_signed: Figure
+    """Median of the errors with their sign: above 0 too much is predicted."""
+    median: Figure
+    """Median of the absolute errors."""
+    percentile_90: Figure
+    """What nine of ten absolute errors stay below."""
     inside_n: int
-    inside_share: float | None
+    """Figures that have an interval."""
+    inside_share: Figure | None
+    """Share of measured values inside low..high; null where no estimate has an interval."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class BracketStatistics:
-    """How predicted batches lie to measured brackets."""
+    """How predicted largest batches lie to measured ones."""
 
     n: int
-    in_bracket: float
-    within_one_step: float
-    false_fits: float | None
+    """Cases in the set."""
+    in_bracket: Figure
+    """Share that lies between what ran and what failed."""
+    within_one_step: Figure
+    """Share that lies there or one step of the ladder beside."""
+    false_fits: Figure | None
     """Share of failed batches that are said to fit."""
-    false_refusals: float | None
+    false_refusals: Figure | None
     """Share of batches that ran and are said not to fit."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class VerdictStatistics:
     """Verdicts on single runs."""
 
     failed_n: int
-    false_fits: float | None
+    """Runs that ran out of memory."""
+    false_fits: Figure | None
+    """Share of them that are said to fit."""
     ran_n: int
-    false_refusals: float | None
+    """Runs that ran."""
+    false_refusals: Figure | None
+    """Share of them that are said not to fit."""
+    limit: Figure = FALSE_VERDICT_LIMIT
+    """Greatest share of wrong verdicts that is aimed at."""
 
 
 def part_of(name: str) -> Part:
@@ -289,18 +310,22 @@ def _share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class PeerFigure:
     """Errors of one tool on one group of cases, as fractions of the measured value."""
 
     tool: str
+    """Name of the tool."""
     group: str
-    """Key of `accuracy.GROUPS`."""
-    median: float
-    percentile_90: float
+    """The group of cases."""
+    median: Figure
+    """Median of the absolute errors."""
+    percentile_90: Figure
+    """What nine of ten absolute errors stay below."""
     expressed: int | None = None
-    """Cases that the tool can be asked; None where that was not noted."""
+    """Cases that the tool can be asked; null where that was not noted."""
     of: int | None = None
+    """Cases of the group."""
 
 
 PEERS_MEASURED_ON = "2026-11"

@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from app import __version__
 from app.catalog.records import MemoryCase
 from app.catalog.snapshot import Snapshot
 from app.core.accuracy import (
-    FALSE_VERDICT_LIMIT,
     GROUPS,
     NO_TOOL_FOR,
     PEERS,
@@ -39,12 +36,26 @@ from app.core.accuracy import (
 from app.core.decide.fit import USABLE_SHARE, judge, max_batch_size
 from app.core.estimates import Interval, MemoryEstimate, Verdict
 from app.core.faults import InputFault
+from app.core.gpu import Source
 from app.core.memory import estimate
 from app.core.resolve import resolve
 from app.core.workload import Workload
+from app.services.accuracy_answers import (
+    BatchRow,
+    CaseCount,
+    Cases,
+    ClassAccuracy,
+    FaultyCase,
+    FigureRow,
+    GroupAccuracy,
+    MemoryReport,
+    Peers,
+    RunRow,
+)
 from app.services.questions import parse_workload
+from app.services.results import Versions
+from app.texts.accuracy import group_name, reason
 
-Payload = dict[str, Any]
 NAME = re.compile(r"(\S+):(?:\s|$)")
 UNEXPRESSED = "unexpressed: "
 FAULTY = "faulty: "
@@ -298,19 +309,16 @@ class _Listed:
     verdicts: list[RunVerdict]
 
 
-def memory_report(snapshot: Snapshot, part: Part | None = "report", rows: bool = True) -> Payload:
+def memory_report(
+    snapshot: Snapshot, part: Part | None = "report", rows: bool = True, language: str = "en"
+) -> MemoryReport:
     """The accuracy of the memory estimates as /method shows it and the API answers.
 
     Parameters
     ----------
     snapshot: the catalogue, whose memory cases are predicted.
     part: "report" is what may be quoted, "fit" what constants were calibrated on; None: both together.
-    rows: whether each comparison is listed too.
-
-    Returns
-    -------
-    Statistics by group and by class, verdicts, cases that are faulty or cannot be expressed with their
-    reasons; errors are fractions of the measured value.
+    rows: whether each comparison is listed too. language: of the names and reasons.
     """
     found = memory_accuracy(snapshot)
     listed = _Listed(
@@ -321,106 +329,89 @@ def memory_report(snapshot: Snapshot, part: Part | None = "report", rows: bool =
     figures = [row for row in listed.comparisons if row.case not in found.faulty]
     brackets = [row for row in listed.brackets if row.case not in found.faulty]
     verdicts = [row for row in listed.verdicts if row.case not in found.faulty]
-    body: Payload = {
-        "part": part or "all",
-        "groups": [
-            {
-                "group": group,
-                "target": asdict(target),
-                "errors": _dict(errors_of(r for r in figures if r.group == group)),
-                "batches": _dict(brackets_of(r for r in brackets if r.group == group)),
-            }
-            for group, target in GROUPS.items()
-        ],
-        "classes": [
-            {
-                **asdict(kind),
-                "group": group_of(kind),
-                "errors": _dict(errors_of(r for r in figures if r.kind == kind)),
-                "batches": _dict(brackets_of(r for r in brackets if r.kind == kind)),
-            }
-            for kind in sorted(
-                {r.kind for r in figures} | {r.kind for r in brackets},
-                key=lambda k: (list(GROUPS).index(group_of(k)), k.task, k.family, k.engine, k.figure),
+    kinds = sorted(
+        {r.kind for r in figures} | {r.kind for r in brackets},
+        key=lambda k: (list(GROUPS).index(group_of(k)), k.task, k.family, k.engine, k.figure),
+    )
+    origins = {name_of(case): case for case in found.cases} if rows else {}
+    return MemoryReport(
+        part or "all",
+        tuple(
+            GroupAccuracy(
+                group,
+                group_name(group, language),
+                target,
+                errors_of(r for r in figures if r.group == group),
+                brackets_of(r for r in brackets if r.group == group),
             )
-        ],
-        "verdicts": {**asdict(verdicts_of(verdicts)), "limit": FALSE_VERDICT_LIMIT},
-        "cases": {
-            "total": len(found.cases),
-            "expressed": len(found.cases) - len(found.unexpressed),
-            "unexpressed": _counts(found.unexpressed.values()),
-            "faulty": [{"case": case, "reason": reason} for case, reason in found.faulty.items()],
-            "figures_left_out": _counts(code for _, _, code in found.left_out),
-        },
-        "peers": {
-            "measured_on": PEERS_MEASURED_ON,
-            "tools": [asdict(figure) for figure in PEERS],
-            "no_tool_for": list(NO_TOOL_FOR),
-            "worst_kv_factor": WORST_KV_FACTOR,
-        },
-        "versions": {"engine": __version__, "catalog": found.catalog},
-    }
-    if rows:
-        cases = {name_of(case): case for case in found.cases}
-        body["rows"] = [_row(row, cases[row.case], found) for row in listed.comparisons]
-        body["batch_rows"] = [_batch_row(row, cases[row.case], found) for row in listed.brackets]
-        body["run_rows"] = [
-            {
-                **_kind_fields(row),
-                "ran": row.ran,
-                "verdict": row.verdict,
-                **_origin(cases[row.case], row.case, found),
-            }
-            for row in listed.verdicts
-        ]
-    return body
+            for group, target in GROUPS.items()
+        ),
+        tuple(
+            ClassAccuracy(
+                kind.task,
+                kind.family,
+                kind.engine,
+                kind.figure,
+                group_of(kind),
+                errors_of(r for r in figures if r.kind == kind),
+                brackets_of(r for r in brackets if r.kind == kind),
+            )
+            for kind in kinds
+        ),
+        verdicts_of(verdicts),
+        Cases(
+            len(found.cases),
+            len(found.cases) - len(found.unexpressed),
+            _counts(found.unexpressed.values(), language),
+            tuple(FaultyCase(case, why, reason(why, language)) for case, why in found.faulty.items()),
+            _counts((code for _, _, code in found.left_out), language),
+        ),
+        Peers(PEERS_MEASURED_ON, PEERS, NO_TOOL_FOR, WORST_KV_FACTOR),
+        Versions.of(found.catalog),
+        tuple(_row(row, origins[row.case], found) for row in listed.comparisons) if rows else None,
+        tuple(_batch_row(row, origins[row.case], found) for row in listed.brackets) if rows else None,
+        tuple(_run_row(row, origins[row.case], found) for row in listed.verdicts) if rows else None,
+    )
 
 
-def _dict(statistics: Any) -> Payload | None:
-    return None if statistics is None else asdict(statistics)
+def _counts(codes: Iterable[str], language: str) -> tuple[CaseCount, ...]:
+    counted = sorted(Counter(codes).items(), key=lambda pair: (-pair[1], pair[0]))
+    return tuple(CaseCount(code, n, reason(code, language)) for code, n in counted)
 
 
-def _counts(codes: Iterable[str]) -> list[Payload]:
-    return [
-        {"code": code, "cases": n} for code, n in sorted(Counter(codes).items(), key=lambda p: (-p[1], p[0]))
-    ]
+def _kind(row: Comparison | Bracket | RunVerdict) -> tuple[str, Part, str, str, str, str]:
+    return row.case, row.part, row.kind.task, row.kind.family, row.kind.engine, row.kind.figure
 
 
-def _kind_fields(row: Comparison | Bracket | RunVerdict) -> Payload:
-    return {"case": row.case, "part": row.part, **asdict(row.kind)}
+def _origin(case: MemoryCase, name: str, found: MemoryAccuracy) -> tuple[str | None, int, Source, str | None]:
+    return case.gpu_id or None, case.gpu_count, case.source, found.faulty.get(name)
 
 
-def _origin(case: MemoryCase, name: str, found: MemoryAccuracy) -> Payload:
-    source = case.source
-    return {
-        "gpu": case.gpu_id or None,
-        "gpu_count": case.gpu_count,
-        "source": {"id": source.id, "url": source.url, "title": source.title, "publisher": source.publisher},
-        "faulty": found.faulty.get(name),
-    }
+def _row(row: Comparison, case: MemoryCase, found: MemoryAccuracy) -> FigureRow:
+    return FigureRow(
+        *_kind(row),
+        *_origin(case, row.case, found),
+        row.group,
+        row.measured,
+        row.predicted,
+        row.unit,
+        row.error,
+        row.inside,
+    )
 
 
-def _row(row: Comparison, case: MemoryCase, found: MemoryAccuracy) -> Payload:
-    return {
-        **_kind_fields(row),
-        "group": row.group,
-        "measured": row.measured,
-        "predicted": asdict(row.predicted),
-        "unit": row.unit,
-        "error": row.error,
-        "inside": row.inside,
-        **_origin(case, row.case, found),
-    }
+def _batch_row(row: Bracket, case: MemoryCase, found: MemoryAccuracy) -> BatchRow:
+    return BatchRow(
+        *_kind(row),
+        *_origin(case, row.case, found),
+        row.group,
+        row.ran,
+        row.failed,
+        row.predicted,
+        row.in_bracket,
+        row.within_one_step,
+    )
 
 
-def _batch_row(row: Bracket, case: MemoryCase, found: MemoryAccuracy) -> Payload:
-    return {
-        **_kind_fields(row),
-        "group": row.group,
-        "ran": row.ran,
-        "failed": row.failed,
-        "predicted": row.predicted,
-        "in_bracket": row.in_bracket,
-        "within_one_step": row.within_one_step,
-        **_origin(case, row.case, found),
-    }
+def _run_row(row: RunVerdict, case: MemoryCase, found: MemoryAccuracy) -> RunRow:
+    return RunRow(*_kind(row), *_origin(case, row.case, found), row.ran, row.verdict)

@@ -32,6 +32,8 @@ from app.catalog.reports import StoredReport, newest_report, store_report
 from app.catalog.snapshot import Snapshot
 from app.core.calibration import installed
 from app.services import accuracy_speed
+from app.services.accuracy_answers import SpeedAccuracyReport, SpeedNotReady
+from app.services.answers import NotAnAnswer, canonical, load
 from app.services.maintenance import open_catalogue
 
 logger = logging.getLogger("app.speed_reports")
@@ -52,6 +54,21 @@ class SpeedReport:
 
     status: str
     body: Mapping[str, Any] | None = None
+
+    @property
+    def report(self) -> SpeedAccuracyReport | None:
+        """The report itself; None where there is none, or one of another version that means nothing here."""
+        if self.body is None:
+            return None
+        try:
+            return load(SpeedAccuracyReport, {**self.body, "status": self.status})
+        except NotAnAnswer:
+            return None
+
+    @property
+    def answer(self) -> SpeedAccuracyReport | SpeedNotReady:
+        """What the API says of speed."""
+        return self.report or SpeedNotReady(FAILED if self.status == FAILED else COMPUTING)
 
 
 @dataclass(slots=True)
@@ -83,7 +100,7 @@ def basis_of(snapshot: Snapshot) -> str:
 def compute(engine: Engine, snapshot: Snapshot, part: str) -> StoredReport:
     """The report, worked out here and now."""
     del engine
-    return StoredReport(basis_of(snapshot), accuracy_speed.speed_report(snapshot, part))
+    return StoredReport(basis_of(snapshot), canonical(accuracy_speed.speed_report(snapshot, part)))
 
 
 class Child:
@@ -127,11 +144,11 @@ def _answer(sender: Connection, url: str, part: str) -> None:
     if hasattr(os, "nice"):
         os.nice(CHILD_NICENESS)
     with open_catalogue(url) as snapshot:
-        report = StoredReport(basis_of(snapshot), accuracy_speed.speed_report(snapshot, part))
+        report = StoredReport(basis_of(snapshot), canonical(accuracy_speed.speed_report(snapshot, part)))
     sender.send_bytes(json.dumps([report.basis, report.body], allow_nan=False).encode())
 
 
-def report_now(engine: Engine, snapshot: Snapshot, part: str) -> Mapping[str, Any]:
+def report_now(engine: Engine, snapshot: Snapshot, part: str) -> SpeedAccuracyReport:
     """The kept report, or the one worked out now and kept: for the command line, which cannot come back."""
     kept = newest_report(engine, part, basis_of(snapshot))
     if kept is None:
@@ -140,7 +157,7 @@ def report_now(engine: Engine, snapshot: Snapshot, part: str) -> Mapping[str, An
             store_report(engine, part, kept)
         except (DatabaseProblem, SQLAlchemyError):
             logger.warning("the report cannot be kept in this database")
-    return _marked(kept.body, snapshot)
+    return load(SpeedAccuracyReport, _marked(kept.body, snapshot))
 
 
 class SpeedReports:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from app.texts.language import translations
 from app.texts.marking import N_
@@ -101,20 +100,3 @@ def reason(code: str, language: str) -> str:
         return say(REFUSED).format(code=code.removeprefix("refused:").replace("_", " "))
     text = REASONS.get(code)
     return code.replace("_", " ") if text is None else say(text)
-
-
-def in_words(body: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """A copy of `memory_report`'s body with names of groups and sentences of reasons beside the codes."""
-    cases = body["cases"]
-    return {
-        **body,
-        "groups": [{**row, "name": group_name(row["group"], language)} for row in body["groups"]],
-        "cases": {
-            **cases,
-            "faulty": [{**row, "text": reason(row["reason"], language)} for row in cases["faulty"]],
-            **{
-                name: [{**row, "text": reason(row["code"], language)} for row in cases[name]]
-                for name in ("unexpressed", "figures_left_out")
-            },
-        },
-    }

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import expm1
-from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from app.charts.accuracy import accuracy_chart
 from app.charts.theme import THEMES
-from app.core.formulas import FORMULAS
+from app.core.formulas import FORMULAS, Formula
 from app.services.accuracy import memory_report
+from app.services.accuracy_answers import (
+    BasisErrors,
+    FigureRow,
+    KindErrors,
+    MemoryReport,
+    SpeedAccuracyReport,
+)
 from app.services.speed_reports import SpeedReports
-from app.texts.accuracy import group_name, in_words
+from app.texts.accuracy import group_name
 from app.texts.words import BASIS, BASIS_MEANING
 from app.web.answers import open_page
 from app.web.render import is_fragment
@@ -96,7 +101,7 @@ class PeerRow:
 def method(request: Request) -> Response:
     """The formulas with their validity and references, and what the bases mean."""
     page, _snapshot, _words = open_page(request)
-    groups: dict[str, list[Any]] = {}
+    groups: dict[str, list[Formula]] = {}
     for formula in sorted(FORMULAS.values(), key=lambda f: f.id):
         groups.setdefault(formula.id.split(".", 1)[0], []).append(formula)
     bases = [(code, page._(BASIS[code]), page._(BASIS_MEANING[code])) for code in BASIS]
@@ -109,7 +114,7 @@ def method(request: Request) -> Response:
 def accuracy(request: Request) -> Response:
     """Predicted against measured memory, by class: a part of /method, a page of its own without script."""
     page, snapshot, words = open_page(request)
-    report = in_words(memory_report(snapshot, "report", True), page.language)
+    report = memory_report(snapshot, "report", True, page.language)
     named = [row for row in class_rows(report, words) if row.count]
     narrow = [row.name for row in named if row.verdict not in ("", "fits")]
     template = "accuracy_fragment.html" if is_fragment(request) else "accuracy.html"
@@ -120,13 +125,13 @@ def accuracy(request: Request) -> Response:
         batches=batch_rows(report, words),
         narrow=narrow,
         peers=peer_rows(memory_report(snapshot, None, False), words),
-        peers_month=report["peers"]["measured_on"],
+        peers_month=report.peers.measured_on,
         peers_none=("、" if page.language == "zh" else ", ").join(
-            group_name(group, page.language) for group in report["peers"]["no_tool_for"]
+            group_name(group, page.language) for group in report.peers.no_tool_for
         ),
-        verdicts=report["verdicts"],
-        cases=report["cases"],
-        drawn=[_drawn(row, words) for row in report["rows"] if row["unit"] == "GiB" and not row["faulty"]],
+        verdicts=report.verdicts,
+        cases=report.cases,
+        drawn=[_drawn(row, words) for row in report.rows or () if row.unit == "GiB" and not row.faulty],
         inside=words.formats.percent(INTERVAL),
     )
 
@@ -136,10 +141,9 @@ def speed(request: Request) -> Response:
     """Estimated against measured speed, as far as it is worked out: of earlier data until then."""
     page, snapshot, words = open_page(request)
     reports: SpeedReports = request.app.state.speed_reports
-    report = reports.get(snapshot).body
+    report = reports.get(snapshot).report
     template = "speed_fragment.html" if is_fragment(request) else "speed.html"
-    rows = speed_rows(report, words) if report else {}
-    return page.render(template, "/method", ready=report is not None, **rows)
+    return page.render(template, "/method", shown=speed_tables(report, words) if report else None)
 
 
 @router.get("/charts/accuracy")
@@ -147,42 +151,40 @@ def accuracy_data(request: Request) -> Response:
     """Data of the chart of predicted and measured memory."""
     page, snapshot, _words = open_page(request)
     theme = request.query_params.get("theme", "light")
-    rows = memory_report(snapshot, "report", True)["rows"]
+    rows = memory_report(snapshot, "report", True).rows or ()
     return JSONResponse(
-        accuracy_chart(
-            [row for row in rows if not row["faulty"]], theme if theme in THEMES else "light", page._
-        )
+        accuracy_chart([row for row in rows if not row.faulty], theme if theme in THEMES else "light", page._)
     )
 
 
-def _drawn(row: Mapping[str, Any], words: Words) -> list[str]:
+def _drawn(row: FigureRow, words: Words) -> list[str]:
     f = words.formats
     return [
-        str(row["case"]),
-        f.number(row["measured"], 2),
-        f.number(row["predicted"]["expected"], 2),
-        f.signed_percent(row["error"]),
+        row.case,
+        f.number(row.measured, 2),
+        f.number(float(row.predicted.expected), 2),
+        f.signed_percent(row.error),
     ]
 
 
-def class_rows(report: Mapping[str, Any], words: Words) -> list[ClassRow]:
+def class_rows(report: MemoryReport, words: Words) -> list[ClassRow]:
     """One row for each group that has figures."""
     f = words.formats
     rows = []
-    for group in report["groups"]:
-        errors = group["errors"]
+    for group in report.groups:
+        errors = group.errors
         if not errors:
             continue
-        share = errors["inside_share"]
+        share = errors.inside_share
         rows.append(
             ClassRow(
-                group["name"],
-                errors["n"],
-                f.signed_percent(errors["median_signed"])
-                if abs(errors["median_signed"]) >= 0.0005
+                group.name,
+                errors.n,
+                f.signed_percent(errors.median_signed)
+                if abs(errors.median_signed) >= 0.0005
                 else f.percent(0, 1),
-                f.percent(errors["median"], 1),
-                f.percent(errors["percentile_90"], 1),
+                f.percent(errors.median, 1),
+                f.percent(errors.percentile_90, 1),
                 "—" if share is None else f.percent(share),
                 _judged(share),
             )
@@ -198,96 +200,107 @@ def _judged(share: float | None) -> str:
     return "tight" if share >= 0.5 else "does_not_fit"
 
 
-def batch_rows(report: Mapping[str, Any], words: Words) -> list[BatchRow]:
+def batch_rows(report: MemoryReport, words: Words) -> list[BatchRow]:
     """One row for each group that has largest batches."""
     f = words.formats
     return [
         BatchRow(
-            group["name"],
-            batches["n"],
-            f.percent(batches["in_bracket"]),
-            f.percent(batches["within_one_step"]),
-            f.percent(batches["false_fits"], 1),
-            f.percent(batches["false_refusals"], 1),
+            group.name,
+            batches.n,
+            f.percent(batches.in_bracket),
+            f.percent(batches.within_one_step),
+            f.percent(batches.false_fits, 1),
+            f.percent(batches.false_refusals, 1),
         )
-        for group in report["groups"]
-        if (batches := group["batches"])
+        for group in report.groups
+        if (batches := group.batches)
     ]
 
 
-def peer_rows(report: Mapping[str, Any], words: Words) -> list[PeerRow]:
+def peer_rows(report: MemoryReport, words: Words) -> list[PeerRow]:
     """Other tools beside this one, over all cases: theirs were measured over all of them too."""
     f = words.formats
-    ours = {group["group"]: group["errors"] for group in report["groups"]}
+    ours = {group.group: group.errors for group in report.groups}
     return [
         PeerRow(
-            group_name(peer["group"], f.language),
-            peer["tool"],
-            f"{f.percent(peer['median'], 1)} / {f.percent(peer['percentile_90'], 1)}",
-            f"{f.percent(errors['median'], 1)} / {f.percent(errors['percentile_90'], 1)}",
-            f"{peer['expressed']} / {peer['of']}" if peer["expressed"] else "—",
+            group_name(peer.group, f.language),
+            peer.tool,
+            f"{f.percent(peer.median, 1)} / {f.percent(peer.percentile_90, 1)}",
+            f"{f.percent(errors.median, 1)} / {f.percent(errors.percentile_90, 1)}",
+            f"{peer.expressed} / {peer.of}" if peer.expressed else "—",
         )
-        for peer in report["peers"]["tools"]
-        if (errors := ours.get(peer["group"]))
+        for peer in report.peers.tools
+        if (errors := ours.get(peer.group))
     ]
 
 
-def speed_rows(report: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    """Tables of the speed report: by what was known, by class, other tools beside ours."""
-    f = words.formats
-    by_class = {row["class"]: row for row in report["classes"]}
+@dataclass(frozen=True, slots=True)
+class SpeedTables:
+    """Tables of the speed report: by class, by what was known, the constants, other tools beside ours."""
 
-    def row(item: Mapping[str, Any], name: str) -> ClassRow:
-        share = item["inside"]
+    classes: list[ClassRow]
+    seen: list[ClassRow]
+    inside: str
+    constants: list[ConstantGroup]
+    peers: list[PeerRow]
+
+
+def speed_tables(report: SpeedAccuracyReport, words: Words) -> SpeedTables:
+    """The report as the page prints it."""
+    f = words.formats
+    by_class = {row.kind: row for row in report.classes}
+
+    def row(item: BasisErrors | KindErrors, name: str) -> ClassRow:
+        share = item.inside
         return ClassRow(
             name,
-            item["n"],
-            f.signed_percent(_relative(item["signed_median"])),
-            f.percent(_relative(item["median"]), 1),
-            f.percent(_relative(item["p90"])),
+            item.n,
+            f.signed_percent(_relative(item.signed_median)),
+            f.percent(_relative(item.median), 1),
+            f.percent(_relative(item.p90)),
             "—" if share is None else f.percent(share),
             "" if share is None else "fits" if share >= SPEED_INTERVAL - 2 * SLACK else "tight",
         )
 
-    return {
-        "classes": [row(item, f.label(item["class"], "speed_class")) for item in report["classes"]],
-        "seen": [row(item, f.label(item["basis"], "speed_seen")) for item in report["bases"]],
-        "inside": f.percent(SPEED_INTERVAL),
-        "constants": constant_groups(report, words),
-        "peers": [
+    return SpeedTables(
+        [row(item, f.label(item.kind, "speed_class")) for item in report.classes],
+        [row(item, f.label(item.basis, "speed_seen")) for item in report.bases],
+        f.percent(SPEED_INTERVAL),
+        constant_groups(report, words),
+        [
             PeerRow(
-                f.label(peer["class"], "speed_class"),
-                peer["tool"],
-                f"{f.percent(_relative(peer['median']))} / {f.percent(_relative(peer['p90']))}",
-                f"{f.percent(_relative(mine['median']), 1)} / {f.percent(_relative(mine['p90']))}",
+                f.label(peer.kind, "speed_class"),
+                peer.tool,
+                f"{f.percent(_relative(peer.median))} / {f.percent(_relative(peer.p90))}",
+                f"{f.percent(_relative(mine.median), 1)} / {f.percent(_relative(mine.p90))}",
                 "",
             )
-            for peer in report["peers"]
-            if (mine := by_class.get(peer["class"]))
+            for peer in report.peers
+            if (mine := by_class.get(peer.kind))
         ],
-    }
+    )
 
 
-def constant_groups(report: Mapping[str, Any], words: Words) -> list[ConstantGroup]:
+def constant_groups(report: SpeedAccuracyReport, words: Words) -> list[ConstantGroup]:
     """Every constant of the speed model by the first class of work that it is for."""
     f = words.formats
     groups: dict[str, list[ConstantRow]] = {}
-    for item in report["constants"]:
-        others = [f.label(name, "speed_class") for name in item["valid_for"][1:]]
-        sources = [text for text in item["sources"] if not text.startswith("https://")]
-        groups.setdefault(item["class"], []).append(
+    for item in report.constants:
+        others = [f.label(name, "speed_class") for name in item.valid_for[1:]]
+        sources = [text for text in item.sources if not text.startswith("https://")]
+        groups.setdefault(item.kind, []).append(
             ConstantRow(
-                item["constant"],
+                item.constant,
                 # Constants span seconds per launch to shares; three digits say what a fit can.
-                f"{item['value']:.3g}" + ("" if item["unit"] in ("1", "ln") else f" {item['unit']}"),
-                item["rows"],
-                "—" if item["spread"] is None else f.percent(_relative(item["spread"])),
-                f.label(item["method"], "constant_method"),
+                f"{item.value:.3g}" + ("" if item.unit in ("1", "ln") else f" {item.unit}"),
+                item.rows,
+                "—" if item.spread is None else f.percent(_relative(item.spread)),
+                f.label(item.method, "constant_method"),
                 ", ".join(others),
-                tuple(text for text in item["sources"] if text.startswith("https://")),
+                tuple(text for text in item.sources if text.startswith("https://")),
                 # What is fitted says so in the column before.
-                "" if item["method"] == "fitted" else "; ".join(sources).removeprefix("assumed: "),
-                item["read_on"] or "",
+                "" if item.method == "fitted" else "; ".join(sources).removeprefix("assumed: "),
+                item.read_on or "",
             )
         )
     return [ConstantGroup(f.label(name, "speed_class"), tuple(rows)) for name, rows in groups.items()]

@@ -17,6 +17,7 @@ from app.catalog.reports import StoredReport, store_report
 from app.core.accuracy import GROUPS, part_of
 from app.services.later import MOST_WAITING, Later, Pending
 from app.services.speed_reports import READY, SpeedReport, SpeedReports, basis_of
+from tests.speed_bodies import speed_body
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,7 @@ def speed_at_once(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     class AtOnce(SpeedReports):
         def get(self, snapshot: Any, part: str = "report") -> SpeedReport:
             del snapshot, part
-            return SpeedReport(READY, {"bases": []})
+            return SpeedReport(READY, speed_body())
 
     monkeypatch.setitem(state_of(api)._state, "speed_reports", AtOnce(state_of(api).engine))
     yield
@@ -109,7 +110,7 @@ def test_the_answer_waits_for_the_speed(api: TestClient, monkeypatch: pytest.Mon
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
         del engine
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), {"part": part, "bases": []})
+        return StoredReport(basis_of(snapshot), speed_body(part))
 
     reports(api, monkeypatch, report)
     threading.Timer(0.05, released.set).start()
@@ -128,20 +129,20 @@ def test_the_one_before_is_answered_at_once_under_its_own_version(
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
         del engine, part
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), {"bases": ["new"]})
+        return StoredReport(basis_of(snapshot), speed_body(total=2))
 
     made = reports(api, monkeypatch, report)
-    before = {"bases": ["old"], "versions": {"engine": "0.0", "catalog": "2026.10-00000000"}}
+    before = speed_body(total=1)
     store_report(made._engine, "report", StoredReport("0" * 64, before))
     first = api.get("/api/v1/accuracy?rows=false")
-    assert first.json()["speed"] == {"status": "previous", **before}
+    assert first.json()["speed"] == before | {"status": "previous"}
     assert int(first.headers["retry-after"]) > 0
     released.set()
     deadline = time.monotonic() + 10
     while (answer := api.get("/api/v1/accuracy?rows=false")).json()["speed"]["status"] == "previous":
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    assert answer.json()["speed"]["bases"] == ["new"]
+    assert answer.json()["speed"]["cases"]["total"] == 2
     assert answer.json()["speed"]["versions"] == answer.json()["versions"]
 
 
@@ -173,7 +174,7 @@ def test_an_answer_that_takes_longer_is_asked_for_again(
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
         del engine
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), {"part": part, "bases": []})
+        return StoredReport(basis_of(snapshot), speed_body(part))
 
     reports(api, monkeypatch, report)
     monkeypatch.setattr(accuracy, "LONGEST_WAIT_SECONDS", 0.01)

@@ -97,6 +97,8 @@ CATALOGUE: list[tuple[str, Ask]] = [
     ("GET /api/v1/rates", get("rates?limit=200")),
     ("GET /api/v1/sources", get("sources?limit=200")),
     ("GET /api/v1/data", get(f"data?as_of={AS_OF}")),
+    ("GET /api/v1/accuracy", get("accuracy?part=all")),
+    ("GET /api/v1/accuracy", get("accuracy?rows=false")),
     ("GET /api/v1/quotes", get("quotes")),
     ("GET /api/v1/imports/{kind}", get("imports/prices")),
     ("POST /api/v1/quotes/compare", post("quotes/compare", {"workload": LLAMA_INFERENCE})),

@@ -15,6 +15,7 @@ from app.catalog.snapshot import Snapshot
 from app.cli import main
 from app.core.accuracy import part_of
 from app.services.accuracy import memory_accuracy, memory_report, name_of
+from app.services.answers import as_json
 from app.services.maintenance import open_catalogue
 
 
@@ -32,11 +33,16 @@ def with_cases(snapshot: Snapshot, *cases: dict[str, Any]) -> Snapshot:
     return replace(snapshot, memory_cases=tuple(made))
 
 
+def reported(snapshot: Snapshot, *wanted: Any, **named: Any) -> Any:
+    """The report as the API has it."""
+    return as_json(memory_report(snapshot, *wanted, **named), "en")
+
+
 LLAMA = {"model": {"preset": "llama-3-8b"}, "precision": "bf16", "engine": "vllm", "sequence_length": 8192}
 
 
 def test_more_than_85_percent_of_the_cases_are_expressed_and_none_is_refused(snapshot: Snapshot) -> None:
-    cases = memory_report(snapshot, None, rows=False)["cases"]
+    cases = reported(snapshot, None, rows=False)["cases"]
     assert cases["total"] >= 1_500
     assert cases["expressed"] >= 0.85 * cases["total"]
     assert [row for row in cases["unexpressed"] if row["code"].startswith("refused")] == []
@@ -74,15 +80,15 @@ def test_published_figures_are_met(
 
 
 def test_only_the_report_part_is_quoted(snapshot: Snapshot) -> None:
-    report, fit, both = (memory_report(snapshot, part) for part in ("report", "fit", None))
+    report, fit, both = (reported(snapshot, part) for part in ("report", "fit", None))
     assert {row["part"] for row in report["rows"]} == {"report"}
     assert all(part_of(row["case"]) == "fit" for row in fit["rows"])
     assert len(report["rows"]) + len(fit["rows"]) == len(both["rows"])
-    assert memory_report(snapshot)["part"] == "report"
+    assert reported(snapshot)["part"] == "report"
 
 
 def test_faulty_cases_are_listed_with_their_reason_and_not_counted(snapshot: Snapshot) -> None:
-    answer = memory_report(snapshot, None)
+    answer = reported(snapshot, None)
     faulty = {row["case"]: row["reason"] for row in answer["cases"]["faulty"]}
     assert "4096" in faulty["swift-qwen-1_8b-chat-full-2048"]
     shown = [row for row in answer["rows"] if row["case"] == "swift-qwen-1_8b-chat-full-2048"]
@@ -93,7 +99,7 @@ def test_faulty_cases_are_listed_with_their_reason_and_not_counted(snapshot: Sna
 
 
 def test_classes_add_up_to_their_groups(snapshot: Snapshot) -> None:
-    answer = memory_report(snapshot, None, rows=False)
+    answer = reported(snapshot, None, rows=False)
     for kind in ("errors", "batches"):
         for group in answer["groups"]:
             inner = [c[kind]["n"] for c in answer["classes"] if c["group"] == group["group"] and c[kind]]
@@ -101,7 +107,7 @@ def test_classes_add_up_to_their_groups(snapshot: Snapshot) -> None:
 
 
 def test_the_answer_is_json_without_infinities(snapshot: Snapshot) -> None:
-    text = json.dumps(memory_report(snapshot, None), allow_nan=False)
+    text = json.dumps(reported(snapshot, None), allow_nan=False)
     assert json.loads(text)["verdicts"]["limit"] == 0.04
 
 

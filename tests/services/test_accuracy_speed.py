@@ -11,7 +11,9 @@ from app.catalog.reports import StoredReport, store_report
 from app.cli import main
 from app.commands.accuracy_speed import speed as lines_of
 from app.core.calibration import installed
+from app.services.accuracy_answers import SpeedAccuracyReport
 from app.services.accuracy_speed import BASIS_TARGETS, speed_report
+from app.services.answers import as_json, load
 from app.services.maintenance import open_catalogue, open_database
 from app.services.speed_reports import basis_of
 from app.services.store import CatalogStore
@@ -20,7 +22,7 @@ from app.services.store import CatalogStore
 @pytest.fixture(scope="module")
 def report(seeded_database):
     with open_catalogue(f"sqlite:///{seeded_database}") as snapshot:
-        return speed_report(snapshot)
+        return as_json(speed_report(snapshot), "en")
 
 
 def by(rows, name):
@@ -88,7 +90,7 @@ def test_the_report_names_its_part_and_its_peers(report):
     }
     assert told == set(report["constants"][0])
     assert len(report["constants"]) == len(installed().entries) >= 368
-    text = "\n".join(lines_of(report, lambda message: message))
+    text = "\n".join(lines_of(load(SpeedAccuracyReport, report), lambda message: message))
     assert "report part" in text and "card unseen" in text and "saturated serving" in text
 
 
@@ -97,8 +99,8 @@ def test_the_command_prints_the_kept_report_as_json(seeded_database, report, tmp
     shutil.copyfile(seeded_database, path)
     with open_database(f"sqlite:///{path}") as engine:
         basis = basis_of(CatalogStore(engine).snapshot())
-        store_report(engine, "report", StoredReport(basis, {**report, "kept": True}))
+        store_report(engine, "report", StoredReport(basis, {**report, "cases": {"total": 7, "expressed": 3}}))
     monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{path}")
     assert main(["accuracy", "speed", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["bases"] and answer["kept"]
+    assert answer["bases"] and answer["cases"] == {"total": 7, "expressed": 3}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -10,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.charts.accuracy import STRIP, accuracy_chart
+from app.core.estimates import Interval
 from app.main import create_app
 from app.services.accuracy import memory_report
 from app.settings import Settings
@@ -22,16 +24,17 @@ def site(seeded_database: Path) -> Any:
         yield client
 
 
-def row(measured: float, error: float, task: str = "inference", cards: int = 1) -> dict[str, Any]:
-    return {
-        "case": "a",
-        "unit": "GiB",
-        "measured": measured,
-        "predicted": {"expected": measured * (1 + error)},
-        "error": error,
-        "task": task,
-        "gpu_count": cards,
-    }
+def row(measured: float, error: float, task: str = "inference", cards: int = 1) -> Any:
+    expected = measured * (1 + error)
+    return SimpleNamespace(
+        case="a",
+        unit="GiB",
+        measured=measured,
+        predicted=Interval(expected, expected, expected),
+        error=error,
+        task=task,
+        gpu_count=cards,
+    )
 
 
 def test_errors_beyond_the_strip_stand_at_its_edge_as_triangles() -> None:
@@ -61,13 +64,13 @@ def test_the_table_prints_the_figures_of_the_report(site: TestClient) -> None:
     snapshot = site.app.state.store.snapshot()  # type: ignore[attr-defined]
     report = memory_report(snapshot, "report", True)
     page = site.get("/method/accuracy", headers={"accept-language": "en"}).text.replace("\u00a0", " ")
-    for group in report["groups"]:
-        if group["errors"]:
-            assert f"{100 * group['errors']['median']:.1f}%" in page or (
-                f"{100 * group['errors']['median']:.1f} %" in page
-            ), group["group"]
+    for group in report.groups:
+        if group.errors:
+            assert f"{100 * group.errors.median:.1f}%" in page or (
+                f"{100 * group.errors.median:.1f} %" in page
+            ), group.group
     data = site.get("/charts/accuracy").json()
     drawn = sum(len(t["x"]) for t in data["data"] if "yaxis" not in t)
-    assert drawn == sum(1 for r in report["rows"] if r["unit"] == "GiB" and not r["faulty"])
-    for peer in report["peers"]["tools"]:
-        assert peer["tool"] in page
+    assert drawn == sum(1 for r in report.rows or () if r.unit == "GiB" and not r.faulty)
+    for peer in report.peers.tools:
+        assert peer.tool in page

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.core import engines
+from app.core.answer import Figure, answer
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import GpuTable
@@ -38,34 +39,39 @@ register(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Errors:
-    """Errors of some rows, |ln(measured / estimated)|."""
+    """Errors of some rows, |ln(measured / estimated)|: 0.10 is about 10 %."""
 
     n: int
-    median: float
-    p90: float
-    signed_median: float
-    within: float
-    """Share of the rows within a factor of WITHIN."""
-    inside: float | None
-    """Share of the rows inside the stated 80 % interval; None where no interval was stated."""
+    """Rows."""
+    median: Figure
+    """Median of the errors."""
+    p90: Figure
+    """What nine of ten errors stay below."""
+    signed_median: Figure
+    """Median of ln(measured / estimated) with its sign."""
+    within: Figure
+    """Share of the rows within a factor of 1.5."""
+    inside: Figure | None
+    """Share of the rows inside the stated 80 % interval; null where no interval was stated."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Ranks:
     """Order of cards by speed, same model, precision, software and number of cards."""
 
     groups: int
-    median: float
-    """Spearman's rank correlation over the groups."""
-    tenth: float
-    """What nine groups of ten reach."""
-    lost: float
+    """Groups of such measurements."""
+    median: Figure
+    """Median of Spearman's rank correlation over the groups."""
+    tenth: Figure
+    """Rank correlation that nine groups of ten reach."""
+    lost: Figure
     """Mean share of speed lost by taking the card that the estimate puts first."""
 
 
-@dataclass(frozen=True, slots=True)
+@answer()
 class Scaling:
     """Efficiency of several cards over one, percentage points, measured less estimated.
 
@@ -74,9 +80,13 @@ class Scaling:
     """
 
     n: int
-    median: float
-    p90: float
-    bias: float
+    """Pairs of one card and several."""
+    median: Figure
+    """Median of the absolute differences, percentage points."""
+    p90: Figure
+    """What nine of ten absolute differences stay below, percentage points."""
+    bias: Figure
+    """Mean of the differences with their sign, percentage points."""
 
 
 @dataclass(frozen=True)
