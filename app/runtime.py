@@ -21,7 +21,7 @@ from app.texts.marking import N_
 
 if TYPE_CHECKING:
     from app.catalog.snapshot import Snapshot
-    from app.services.editors import Editor
+    from app.services.access import Editor
     from app.services.speed_reports import SpeedReports
 
 logger = logging.getLogger("app.runtime")
@@ -109,7 +109,7 @@ class Runtime:
 
     def editor_of(self, token: str) -> Editor | None:
         """The editor that a browser's token stands for; raises the AppError of a database that fails."""
-        from app.services.editors import editor_of_session, lifetime_of
+        from app.services.access import editor_of_session, lifetime_of
 
         try:
             return editor_of_session(self.state.engine, token, lifetime_of(self.settings))
@@ -118,7 +118,7 @@ class Runtime:
 
     def may_read(self, secret: str) -> bool:
         """Whether an API key opens the pages too; raises the AppError of a database that fails."""
-        from app.services.keys import allows
+        from app.services.access import allows
 
         try:
             return allows(self.state.engine, secret, "read")

@@ -17,7 +17,7 @@ from app.api.context import Context, language_of
 from app.api.problems import invalid_input, key_required
 from app.api.query_faults import as_faults, unknown_parameters
 from app.core.faults import InputFault
-from app.services.keys import allows
+from app.services.access import allows
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 

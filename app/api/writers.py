@@ -15,8 +15,8 @@ from app.api.problems import key_required
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.errors import AppError, ErrorItem
+from app.services.access import ApiKey, find_key
 from app.services.imports import ImportRefused, ImportReport, RowFault, fault_text, pointer_of, refusal_text
-from app.services.keys import ApiKey, find_key
 from app.texts.say import say_message
 
 MAX_ITEMS = 10_000

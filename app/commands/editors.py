@@ -12,7 +12,7 @@ from typing import Any
 from app.commands.database import read_settings, trouble
 from app.commands.importing import author_of
 from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
-from app.services import editors, maintenance
+from app.services import access, maintenance
 from app.texts.say import say_code
 
 MAX_LINE = 1_000
@@ -30,7 +30,7 @@ def add_commands(commands: Any) -> None:
     add.add_argument(
         "--scope",
         action="append",
-        choices=editors.SCOPES,
+        choices=access.SCOPES,
         help="what the editor may do; write includes read, admin both and the keys; write by default",
     )
     password = actions.add_parser("password", help="set a password anew; signs the editor out everywhere")
@@ -56,32 +56,32 @@ def _add(options: argparse.Namespace) -> None:
     password = _read_password(options.generate)
     scopes = tuple(options.scope or ("write",))
     with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
-        made = editors.create_editor(engine, options.name, password, scopes, author_of(options))
+        made = access.create_editor(engine, options.name, password, scopes, author_of(options))
     _tell(options, {"id": made.id, "name": made.name}, f"{made.name} may sign in.", password)
 
 
 def _password(options: argparse.Namespace) -> None:
     password = _read_password(options.generate)
     with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
-        found = editors.set_password(engine, options.name, password, author_of(options))
+        found = access.set_password(engine, options.name, password, author_of(options))
     _tell(options, {"name": found.name}, f"{found.name} has a new password.", password)
 
 
 def _disable(options: argparse.Namespace) -> None:
     with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
-        found = editors.set_disabled(engine, options.name, True, author_of(options))
+        found = access.set_disabled(engine, options.name, True, author_of(options))
     _tell(options, {"disabled": found.name}, f"{found.name} is signed out and may sign in no longer.")
 
 
 def _enable(options: argparse.Namespace) -> None:
     with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
-        found = editors.set_disabled(engine, options.name, False, author_of(options))
+        found = access.set_disabled(engine, options.name, False, author_of(options))
     _tell(options, {"enabled": found.name}, f"{found.name} may sign in again.")
 
 
 def _list(options: argparse.Namespace) -> None:
     with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
-        found = editors.list_editors(engine)
+        found = access.list_editors(engine)
     if options.json:
         rows = [
             {
@@ -117,16 +117,16 @@ def _refusals() -> Iterator[None]:
     try:
         with trouble():
             yield
-    except editors.EditorRefused as refused:
+    except access.EditorRefused as refused:
         raise CommandFailure(say_code(refused.code, {"value": refused.name}, "en"), EXIT_INPUT) from refused
-    except editors.PasswordRefused as refused:
+    except access.PasswordRefused as refused:
         raise CommandFailure(say_code(refused.code, {"limit": refused.limit}, "en"), EXIT_INPUT) from refused
 
 
 def _read_password(generate: bool) -> str:
     """Made up, typed twice, or the first line of a pipe: never an argument, which others can see."""
     if generate:
-        return editors.generate_password()
+        return access.generate_password()
     if not sys.stdin.isatty():
         return sys.stdin.readline(MAX_LINE).rstrip("\r\n")
     first = getpass.getpass("Password: ")

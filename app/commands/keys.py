@@ -9,7 +9,7 @@ from typing import Any
 from app.commands.database import read_settings, trouble
 from app.commands.importing import author_of
 from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
-from app.services import keys, maintenance
+from app.services import access, maintenance
 
 
 def add_commands(commands: Any) -> None:
@@ -21,7 +21,7 @@ def add_commands(commands: Any) -> None:
     create.add_argument(
         "--scope",
         action="append",
-        choices=keys.SCOPES,
+        choices=access.SCOPES,
         help="what it may do; write includes read, admin both; may be repeated; write by default",
     )
     revoke = actions.add_parser("revoke", help="make a key useless from now on")
@@ -37,7 +37,7 @@ def add_commands(commands: Any) -> None:
 def _create(options: argparse.Namespace) -> None:
     scopes = tuple(options.scope or ("write",))
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
-        made = keys.create_key(engine, options.name, scopes, author_of(options))
+        made = access.create_key(engine, options.name, scopes, author_of(options))
     if options.json:
         write_json({"id": made.id, "secret": made.secret})
     else:
@@ -46,7 +46,7 @@ def _create(options: argparse.Namespace) -> None:
 
 def _revoke(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
-        revoked = keys.revoke_key(engine, options.id, author_of(options))
+        revoked = access.revoke_key(engine, options.id, author_of(options))
     if not revoked:
         raise CommandFailure(f"there is no key {options.id} that still counts", EXIT_INPUT)
     if options.json:
@@ -57,7 +57,7 @@ def _revoke(options: argparse.Namespace) -> None:
 
 def _list(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
-        found = keys.list_keys(engine)
+        found = access.list_keys(engine)
     rows = [
         {
             "id": key.id,

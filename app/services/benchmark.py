@@ -21,7 +21,7 @@ from app.core.plan import legal_plans
 from app.core.question import ShortlistQuestion
 from app.core.resolve import resolve
 from app.core.workload import Parallelism, Workload
-from app.services.prepared import prepared
+from app.services.store import prepared
 
 COUNTS = (1, 2, 4, 8)
 CANDIDATES_PER_S = 1_000_000.0

@@ -28,7 +28,6 @@ from app.core.question import Budget
 from app.core.resolve import resolve
 from app.core.workload import Parallelism, Workload
 from app.services.option_evidence import measurements, with_evidence, with_usable_source
-from app.services.prepared import availability, prepared
 from app.services.questions import (
     FitRequest,
     ShortlistRequest,
@@ -50,6 +49,7 @@ from app.services.results import (
     used_defaults,
     warnings_of,
 )
+from app.services.store import availability, prepared
 
 KEPT_RESULTS = 128
 _shortlists: Cache[ShortlistAnswer] = Cache(KEPT_RESULTS)

@@ -19,9 +19,8 @@ from app.core.estimates import Basis
 from app.core.faults import InputFault
 from app.core.gpu import PriceChoice, Source
 from app.services.answers import DollarRate
-from app.services.cards import Card, card_of, find_gpu, price_choices
+from app.services.cards import Card, Model, card_of, find_gpu, model_of, price_choices
 from app.services.measurements import MeasurementRow, measurement_row
-from app.services.models import Model, model_of
 from app.services.prices import OBSERVED, PriceRow, RentalRow, price_row, rental_row
 
 Filters = Mapping[str, str]

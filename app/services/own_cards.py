@@ -22,8 +22,8 @@ from app.core.verify.check import UNITS, CardCheck, Finding, number, reported_na
 from app.core.workload import Parallelism, Workload
 from app.services.later import COMPUTING, READY
 from app.services.measurements import predictions
-from app.services.prepared import prepared
 from app.services.questions import parse_workload
+from app.services.store import prepared
 from app.texts.say import say_message
 
 _VENDOR_WORDS = ("nvidia ", "amd ", "intel(r) ", "intel ")

@@ -1,16 +1,23 @@
-"""The catalogue in memory: one version check per call, read again only when the data has changed."""
+"""The catalogue in memory, as it is stored and as calculations need it; read again when the data change."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
 from threading import Lock
 
 from sqlalchemy import Engine
 
 from app.catalog.problems import DatabaseProblem
+from app.catalog.records import Availability, governing_first, remarks_for
 from app.catalog.snapshot import Snapshot
 from app.catalog.snapshot_load import load_snapshot
 from app.catalog.versions import VersionCheck
+from app.core.gpu_table import GpuTable
+from app.core.question import REGIONS
+from app.core.speed import BenchmarkIndex
 
 
 class CatalogStore:
@@ -47,3 +54,36 @@ class CatalogStore:
                 if self._changed is not None:
                     self._changed(kept)
             return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Columns and measurements of one catalogue version."""
+
+    table: GpuTable
+    benchmarks: BenchmarkIndex
+
+
+@lru_cache(maxsize=2)
+def prepared(snapshot: Snapshot) -> Prepared:
+    """The core's view of a snapshot. Two are kept: the current one, and one that is just being replaced."""
+    return Prepared(
+        table=GpuTable.from_gpus(snapshot.gpus),
+        benchmarks=BenchmarkIndex(
+            snapshot.benchmarks, {key: preset.architecture for key, preset in snapshot.models.items()}
+        ),
+    )
+
+
+@lru_cache(maxsize=16)
+def availability(snapshot: Snapshot, as_of: date) -> Mapping[tuple[str, str], tuple[Availability, ...]]:
+    """Statements about buying a card in a region that were in force on a day, the deciding one first."""
+    day = as_of.isoformat()
+    known = {
+        (gpu_id, region): governing_first(
+            fact for fact in remarks_for(snapshot.available, gpu_id, region) if fact.holds_on(day)
+        )
+        for gpu_id in dict.fromkeys(gpu_id for gpu_id, _ in snapshot.available)
+        for region in REGIONS
+    }
+    return {key: facts for key, facts in known.items() if facts}

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from app.middleware.guards import SIGN_IN
-from app.services.editors import Editor
+from app.services.access import Editor
 
 MAX_ADDRESS = 2_000
 

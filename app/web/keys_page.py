@@ -5,8 +5,8 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
+from app.services.access import SCOPES, NewKey, create_key, list_keys, revoke_key
 from app.services.changes import Author
-from app.services.keys import SCOPES, NewKey, create_key, list_keys, revoke_key
 from app.web.answers import open_page
 from app.web.render import editor_for
 from app.web.uploads import Upload, in_thread, read_upload

@@ -8,8 +8,7 @@ from functools import lru_cache
 
 from app.catalog.snapshot import Snapshot
 from app.core.model.architecture import ModelArchitecture
-from app.services.cards import NotInCatalogue
-from app.services.models import find_model
+from app.services.cards import NotInCatalogue, find_model
 from app.texts.figures import format_parameters
 from app.web.form import FormState, model_size
 from app.web.render import gettext_of

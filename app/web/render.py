@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from app import __version__
 from app.resources import resource_path
-from app.services.editors import Editor
+from app.services.access import Editor
 from app.static_files import asset_url
 from app.texts.language import DEFAULT_LANGUAGE, negotiate, translations
 from app.web.access import ask_to_sign_in, editor_of

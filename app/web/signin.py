@@ -8,8 +8,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from app.middleware.guards import SIGN_IN, SIGN_OUT, session_cookie
-from app.services.changes import Author
-from app.services.editors import (
+from app.services.access import (
     MIN_LENGTH,
     Attempts,
     Editor,
@@ -22,6 +21,7 @@ from app.services.editors import (
     sign_in,
     start_session,
 )
+from app.services.changes import Author
 from app.texts.say import say_code
 from app.web.access import ask_to_sign_in, editor_of, safe_address
 from app.web.answers import open_page

@@ -15,8 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from app.errors import AppError
+from app.services.access import find_key
 from app.services.imports import Author, ImportRefused
-from app.services.keys import find_key
 from app.services.uploads import Item, carried, from_file, read_items
 from app.web.access import editor_of
 

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.api.checks import _EXAMPLE as PRINTED
-from app.services import keys, maintenance
+from app.services import access, maintenance
 from app.services.measurements import predict_now
 from app.services.store import CatalogStore
 from app.settings import Settings
@@ -38,7 +38,7 @@ def api(
     shutil.copyfile(seeded_database, path)
     url = f"sqlite:///{path}"
     with maintenance.open_database(url) as engine:
-        key = {"x-api-key": keys.create_key(engine, "bench", ("write",)).secret}
+        key = {"x-api-key": access.create_key(engine, "bench", ("write",)).secret}
     with TestClient(create_app(Settings(database_url=url)), headers={"accept-language": "en"}) as client:
         yield client, key, url
 

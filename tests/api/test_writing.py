@@ -16,7 +16,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.api.schemas.writing import EXAMPLES
-from app.services import keys, maintenance
+from app.services import access, maintenance
 from app.settings import Settings
 
 AS_OF = "2026-11-30"
@@ -46,8 +46,8 @@ def writer_of(seeded_database: Path, folder: Path) -> Iterator[Writer]:
     shutil.copyfile(seeded_database, path)
     url = f"sqlite:///{path}"
     with maintenance.open_database(url) as engine:
-        write = keys.create_key(engine, "buyer", ("write",)).secret
-        read = keys.create_key(engine, "reader", ("read",)).secret
+        write = access.create_key(engine, "buyer", ("write",)).secret
+        read = access.create_key(engine, "reader", ("read",)).secret
     with TestClient(create_app(Settings(database_url=url)), headers={"accept-language": "en"}) as client:
         yield Writer(client, {"x-api-key": write}, {"x-api-key": read})
 

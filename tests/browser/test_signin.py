@@ -15,7 +15,7 @@ import uvicorn
 
 from app.catalog.db import create_engine_from_url
 from app.main import create_app
-from app.services.editors import create_editor
+from app.services.access import create_editor
 from app.settings import Settings
 from tests.browser.conftest import READERS, Watched, new_context, reader_context, watch
 from tests.browser.test_pages import AXE, look

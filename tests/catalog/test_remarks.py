@@ -15,7 +15,7 @@ from app.core.decide.filters import CONDITIONAL, RESTRICTED, filter_cards
 from app.core.gpu_table import GpuTable
 from app.core.question import Filters
 from app.resources import resource_path
-from app.services.prepared import availability
+from app.services.store import availability
 from app.texts.words import FORM_FACTOR as FORM
 from app.web.card_page import COOLING, FACT, NOT_A_CARD
 from app.web.wording import AVAILABILITY, AVAILABILITY_SHORT

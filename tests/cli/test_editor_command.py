@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from app.catalog.db import create_engine_from_url, upgrade
 from app.cli import main
-from app.services.editors import authenticate
+from app.services.access import authenticate
 from tests.cheap_hashes import cheap_hashes
 
 PASSWORD = "four words in a row"

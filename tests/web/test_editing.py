@@ -14,9 +14,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
+from app.services.access import create_editor, create_key, list_keys
 from app.services.changes import ChangeInFull, change_log
-from app.services.editors import create_editor
-from app.services.keys import create_key, list_keys
 from app.settings import Settings
 from tests.cheap_hashes import cheap_hashes
 

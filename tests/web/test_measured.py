@@ -20,8 +20,8 @@ from app.charts.measured import OTHERS, SERIES, Point, measured_chart
 from app.charts.measured_points import measured_of, measured_trace
 from app.core.decide.options import Option
 from app.main import create_app
+from app.services.access import create_key
 from app.services.answers import load
-from app.services.keys import create_key
 from app.services.measurements import predict_now
 from app.settings import Settings
 from tests.web.sample_payload import sample_body

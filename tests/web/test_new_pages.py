@@ -15,7 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.services.keys import create_key
+from app.services.access import create_key
 from app.settings import Settings
 
 DAY = "2026-11-30"

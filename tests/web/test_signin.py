@@ -14,9 +14,16 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.main import create_app
-from app.services import editors
-from app.services.editors import PER_ADDRESS, PER_NAME, PER_PAIR, Attempts, create_editor, set_password
-from app.services.keys import create_key
+from app.services import access
+from app.services.access import (
+    PER_ADDRESS,
+    PER_NAME,
+    PER_PAIR,
+    Attempts,
+    create_editor,
+    create_key,
+    set_password,
+)
 from app.settings import Settings
 from app.web.access import safe_address
 from tests.cheap_hashes import cheap_hashes
@@ -197,7 +204,7 @@ def test_a_guesser_does_not_lock_the_editor_out() -> None:
     for _ in range(PER_PAIR):
         attempts.check("buyer", "10.0.0.1")
         attempts.count("buyer", "10.0.0.1")
-    with pytest.raises(editors.TooManyAttempts):
+    with pytest.raises(access.TooManyAttempts):
         attempts.check("buyer", "10.0.0.1")
     attempts.check("buyer", "10.0.0.2")
     attempts.check("reader", "10.0.0.1")
@@ -208,11 +215,11 @@ def test_a_guesser_with_many_addresses_is_limited_too() -> None:
     for number in range(PER_NAME):
         attempts.check("buyer", f"10.0.1.{number}")
         attempts.count("buyer", f"10.0.1.{number}")
-    with pytest.raises(editors.TooManyAttempts):
+    with pytest.raises(access.TooManyAttempts):
         attempts.check("buyer", "10.0.2.1")
     # What one address is forgiven leaves the others counted.
     attempts.forgive("buyer", "10.0.1.1")
-    with pytest.raises(editors.TooManyAttempts):
+    with pytest.raises(access.TooManyAttempts):
         attempts.check("buyer", "10.0.2.1")
 
 
@@ -220,7 +227,7 @@ def test_a_window_that_is_over_lets_in_again(monkeypatch: pytest.MonkeyPatch) ->
     attempts = Attempts()
     for _ in range(PER_PAIR):
         attempts.count("buyer", "10.0.0.1")
-    with pytest.raises(editors.TooManyAttempts) as refused:
+    with pytest.raises(access.TooManyAttempts) as refused:
         attempts.check("buyer", "10.0.0.1")
     assert 890 <= refused.value.retry_after_s <= 900
     now = time.time()
@@ -387,7 +394,7 @@ def test_a_database_that_fails_is_no_stack_trace(closed: TestClient, monkeypatch
     def fail(*_: Any) -> None:
         raise DatabaseProblem.locked()
 
-    monkeypatch.setattr("app.services.editors.editor_of_session", fail)
+    monkeypatch.setattr("app.services.access.editor_of_session", fail)
     plant(closed, "anything")
     answer = closed.get("/gpus")
     closed.cookies.clear()

@@ -1,4 +1,4 @@
-"""Signing in: who an editor is, how often one may try, and what the browser keeps."""
+"""Who may call and who may sign in: API keys, editors, their sessions and how often one may try."""
 
 from __future__ import annotations
 
@@ -16,19 +16,25 @@ from sqlalchemy import Engine
 from app.catalog.access import (
     MIN_LENGTH,
     SCOPES,
+    ApiKey,
     Editor,
     EditorRefused,
     Lifetime,
+    NewKey,
     PasswordRefused,
     authenticate,
     create_editor,
+    create_key,
     editor_of_session,
     end_session,
     generate_password,
     list_editors,
+    list_keys,
+    revoke_key,
     set_disabled,
     set_password,
     start_session,
+    verify_key,
 )
 from app.catalog.names import normalise_name
 from app.settings import Settings
@@ -36,24 +42,46 @@ from app.settings import Settings
 __all__ = [
     "MIN_LENGTH",
     "SCOPES",
+    "ApiKey",
     "Attempts",
     "Editor",
     "EditorRefused",
+    "NewKey",
     "PasswordRefused",
     "SignedIn",
     "TooManyAttempts",
+    "allows",
     "authenticate",
     "create_editor",
+    "create_key",
     "editor_of_session",
     "end_session",
+    "find_key",
     "generate_password",
     "lifetime_of",
     "list_editors",
+    "list_keys",
+    "revoke_key",
     "set_disabled",
     "set_password",
     "sign_in",
     "start_session",
 ]
+
+
+def allows(engine: Engine, secret: str | None, scope: str) -> bool:
+    """Whether a key was sent, is known and not revoked, and has the scope ("read" or "write")."""
+    if not secret:
+        return False
+    key = verify_key(engine, secret)
+    return key is not None and key.allows(scope)
+
+
+def find_key(engine: Engine, secret: str | None) -> ApiKey | None:
+    """The key behind a secret; None when none was sent, or it is unknown or revoked."""
+    return verify_key(engine, secret) if secret else None
+
+
 MINUTES = 15
 PER_PAIR = 10
 """Failures at one name from one address: whoever guesses from elsewhere does not lock its editor out."""
