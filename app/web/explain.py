@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -45,23 +45,13 @@ def explain_answer(answer: ShortlistAnswer, path: str, words: Words) -> Explanat
         return None
     option = answer.options[int(parts[1])]
     group, name = parts[2], ".".join(parts[3:])
-    found = None
     if group == "memory":
         found = _memory(option, parts[3:], value, words)
     elif group == "fit":
         found = _fit(option, name, value, answer, words)
-    elif group == "speed":
-        found = _speed(option, name, value, words)
-    elif group == "price":
-        found = explain_price(option.price, option.label, words)
-    elif group == "cost":
-        found = _cost(option, name, value, words)
-    elif group == "metrics":
-        found = _metric(option, name, value, words)
-    elif group == "robustness":
-        found = _robustness(option, value, words)
-    elif group == "rental" and option.rental:
-        found = explain_rent(option, option.rental, name, value, words)
+    else:
+        explain = _GROUPS.get(group)
+        found = explain(option, name, value, words) if explain else None
     if found is None:
         return None
     _ = words.gettext
@@ -362,10 +352,10 @@ def _metric(option: Option, name: str, value: float, words: Words) -> Explanatio
     return Explanation(title, f.number(value, 2), unit, basis="derived", formula=formula, facts=facts)
 
 
-def _robustness(option: Option, value: float, words: Words) -> Explanation | None:
+def _robustness(option: Option, name: str, value: float, words: Words) -> Explanation | None:
     _, f = words.gettext, words.formats
     robustness = option.robustness
-    if robustness is None:
+    if robustness is None or name != "share_first":
         return None
     return Explanation(
         _("Share of draws in which it stays first"),
@@ -376,6 +366,19 @@ def _robustness(option: Option, value: float, words: Words) -> Explanation | Non
             Fact(_("Seed"), str(robustness.seed)),
         ),
     )
+
+
+_GROUPS: Mapping[str, Callable[[Option, str, float, Words], Explanation | None]] = {
+    "speed": _speed,
+    "price": lambda option, _name, _value, words: explain_price(option.price, option.label, words),
+    "cost": _cost,
+    "metrics": _metric,
+    "robustness": _robustness,
+    "rental": lambda option, name, value, words: (
+        explain_rent(option, option.rental, name, value, words) if option.rental else None
+    ),
+}
+"""What explains a figure below an option, by the group it is in."""
 
 
 def explain_card(card: CardDetail, path: str, words: Words) -> Explanation | None:

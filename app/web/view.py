@@ -336,22 +336,29 @@ def assumed_value(name: str, value: Any, words: Words) -> str:
     if value is None or value == "":
         return "\u2014"
     if isinstance(value, str):
-        if name in ("kv_precision", "precision"):
-            return precision_name(value)
-        if name == "engine":
-            return proper_name(value)
-        if name == "optimizer":
-            return OPTIMIZER_NAMES.get(value, value)
-        kind = _VALUE_KINDS.get(name)
-        if kind:
-            return formats.label(value, kind)
-        return formats.label(value, "assumed_field") if name == "engine_name" else value
+        return _assumed_word(name, value, formats)
+    return _assumed_number(name, value, words)
+
+
+def _assumed_word(name: str, value: str, formats: Formats) -> str:
+    if name in ("kv_precision", "precision"):
+        return precision_name(value)
+    if name == "engine":
+        return proper_name(value)
+    if name == "optimizer":
+        return OPTIMIZER_NAMES.get(value, value)
+    kind = "assumed_field" if name == "engine_name" else _VALUE_KINDS.get(name)
+    return formats.label(value, kind) if kind else value
+
+
+def _assumed_number(name: str, value: float, words: Words) -> str:
+    formats = words.formats
     if name in ("utilisation", "residual", "memory_fraction"):
         return formats.percent(value)
     if name == "host_cny_per_gpu":
-        return words.money.amount(value) if value is not None else _("¥500 + 20\u00a0% of the card's price")
+        return words.money.amount(value)
     if name == "electricity_cny_per_kwh":
         return f"\u00a5{formats.number(value, 2)}/kWh"
     if name == "months":
-        return _("%(count)s months") % {"count": formats.plain_number(value)}
+        return words.gettext("%(count)s months") % {"count": formats.plain_number(value)}
     return formats.plain_number(value)
