@@ -28,7 +28,6 @@ from app.web.formatting import close_up
 from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.ranking import TableView, sort_urls
 from app.web.render import Page, is_fragment
-from app.web.renting import rent_rows, rent_sentence
 from app.web.scenarios import four_questions, scenarios
 from app.web.wording import plan_words
 
@@ -261,8 +260,8 @@ def shown_answer(
         "first_reason": view.join_sentences([*map(words.say, options[0].reasons)]) if options else "",
         "flip_sentence": view.flip_sentence(answer, words) if options else "",
         "flips": view.flip_rows(answer, words),
-        "rents": rent_rows(options, words),
-        "rent_sentence": rent_sentence(options, words),
+        "rents": view.rent_rows(options, words),
+        "rent_sentence": view.rent_sentence(options, words),
         "drawings": drawings(options, words, links) if options else [],
         "assumptions": view.assumption_rows(answer, words),
         "advice": [*map(words.say, answer.advice)],

@@ -32,8 +32,7 @@ from app.texts.say import say_fault
 from app.texts.words import precision_name
 from app.web.answers import open_page, today
 from app.web.card_page import form_factor
-from app.web.explain import explain_price
-from app.web.explanation import Explanation, Fact
+from app.web.explain import Explanation, Fact, explain_price
 from app.web.links import GpuLinks
 from app.web.listing import MAX_TEXT, address, card_names, day_of, only
 from app.web.render import is_fragment

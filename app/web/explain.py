@@ -3,23 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.core.decide.options import Option
+from app.core.decide.options import Option, Rent
 from app.core.estimates import MemoryPart
-from app.core.formulas import named_in
+from app.core.formulas import Operand, named_in
 from app.core.gpu import PriceChoice
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE
 from app.services.cards import CardDetail, first_price
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
 from app.web.cards import per_1000
-from app.web.explanation import Explanation, Fact
-from app.web.renting import explain_rent
 from app.web.view import Words, used_gib
 
 Payload = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line under the formula; `url` leads to where it was read."""
+
+    term: str
+    text: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the popover and the page of one figure show."""
+
+    title: str
+    value: str
+    unit: str = ""
+    interval: str = ""
+    basis: str = ""
+    formula: str = ""
+    facts: tuple[Fact, ...] = field(default=())
+    expression: str = ""
+    """The formula as it was computed; with `operands` it gives the figure."""
+    operands: tuple[Operand, ...] = field(default=())
+
+
 _WEAKEST = ("exact", "measured", "calibrated", "derived", "assumed")
 
 
@@ -366,6 +391,48 @@ def _robustness(option: Option, name: str, value: float, words: Words) -> Explan
             Fact(_("Seed"), str(robustness.seed)),
         ),
     )
+
+
+def explain_rent(option: Option, rental: Rent, name: str, value: float, words: Words) -> Explanation | None:
+    """A figure of the rent with the observation it rests on."""
+    _, f, money = words.gettext, words.formats, words.money
+    count = option.count
+    hours, each = f.number(rental.hours_per_month), money.amount(rental.per_gpu_hour_cny, 2)
+    date = _("%(date)s (%(days)s days old)") % {"date": rental.observed_on, "days": rental.age_days}
+    source = rental.source
+    facts = (
+        Fact(_("Provider"), f"{rental.provider} · {f.label(rental.billing, 'billing')}"),
+        Fact(_("Date"), date),
+        *((Fact(_("Source"), source.title or source.id, source.url),) if source else ()),
+        Fact(_("Card"), option.gpu.name, f"/gpus/{option.gpu.id}"),
+    )
+    if name == "per_gpu_hour_cny":
+        formula = f"{rental.amount:,.2f} {rental.currency}" if rental.converted else ""
+        basis = "derived" if rental.converted else "exact"
+        return Explanation(_("Rent per card-hour"), each, basis=basis, formula=formula, facts=facts)
+    if name == "monthly_cny":
+        formula = f"{count} × {each} × {hours} h"
+        return Explanation(
+            _("Rent per month"), money.amount(value), basis="derived", formula=formula, facts=facts
+        )
+    if name == "total_cny":
+        months = f.plain_number(option.cost.months)
+        formula = f"{months} × {money.amount(rental.monthly_cny)}"
+        title = _("Rent over %(months)s months") % {"months": months}
+        return Explanation(title, money.amount(value), basis="derived", formula=formula, facts=facts)
+    if name == "break_even_month":
+        cost = option.cost
+        outlay = money.bare(cost.purchase_cny + cost.host_cny)
+        power = money.bare(cost.energy_cny / cost.months)
+        formula = f"{outlay} ÷ ({money.bare(rental.monthly_cny)} − {power})"
+        return Explanation(
+            _("Month from which buying is cheaper than renting"),
+            f.number(value),
+            basis="derived",
+            formula=formula,
+            facts=facts,
+        )
+    return None
 
 
 _GROUPS: Mapping[str, Callable[[Option, str, float, Words], Explanation | None]] = {

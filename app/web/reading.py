@@ -19,8 +19,7 @@ from app.web import view
 from app.web.answers import Asked, ask, open_page
 from app.web.calculator import question_words
 from app.web.card_page import card_of_page
-from app.web.explain import explain_answer, explain_card
-from app.web.explanation import Explanation
+from app.web.explain import Explanation, explain_answer, explain_card
 from app.web.frozen import Frozen, open_comparison
 from app.web.ranking import TableView
 from app.web.render import is_fragment

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from app.catalog.snapshot import Snapshot
 from app.charts.memory_groups import memory_groups
-from app.core.decide.options import Option
+from app.core.decide.options import Option, Rent
 from app.core.estimates import Message
 from app.core.gpu import PriceChoice, short_card_name
 from app.core.workload import Parallelism
@@ -362,3 +362,60 @@ def _assumed_number(name: str, value: float, words: Words) -> str:
     if name == "months":
         return words.gettext("%(count)s months") % {"count": formats.plain_number(value)}
     return formats.plain_number(value)
+
+
+RENT_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RentRow:
+    """One option, rented."""
+
+    option: Option
+    rent: Rent
+    index: int
+    pays: str
+    """When buying pays off, in words."""
+
+
+def rent_rows(options: Sequence[Option], words: Words) -> list[RentRow]:
+    """The first options whose cards are let, in their order."""
+    rows = [
+        RentRow(option, option.rental, index, pays_off(option.rental, option.cost.months, words))
+        for index, option in enumerate(options)
+        if option.rental
+    ]
+    return rows[:RENT_ROWS]
+
+
+def pays_off(rent: Rent, months: float, words: Words) -> str:
+    """From which month buying is cheaper."""
+    _, f = words.gettext, words.formats
+    month = rent.break_even_month
+    if month is None:
+        return _("never: the rent is below the electricity")
+    if month > months:
+        return _("not within %(months)s months") % {"months": f.plain_number(months)}
+    return _("from month %(month)s") % {"month": f.number(month)}
+
+
+def rent_sentence(options: Sequence[Option], words: Words) -> str:
+    """Rent of the first option's cards and when buying pays off; empty where nobody lets them."""
+    _, f, money = words.gettext, words.formats, words.money
+    rental = options[0].rental if options else None
+    if not rental:
+        return ""
+    named = {
+        "monthly": money.amount(rental.monthly_cny),
+        "months": f.plain_number(options[0].cost.months),
+    }
+    month = rental.break_even_month
+    if month is None or month > options[0].cost.months:
+        return (
+            _("Rented, the same cards cost %(monthly)s a month: over %(months)s months renting is cheaper.")
+            % named
+        )
+    return _("Rented, the same cards cost %(monthly)s a month: buying pays off from month %(month)s.") % {
+        **named,
+        "month": f.number(month),
+    }

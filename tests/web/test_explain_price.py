@@ -8,8 +8,7 @@ import pytest
 
 from app.catalog.snapshot import Snapshot
 from app.texts.language import translations
-from app.web.explain import explain_answer
-from app.web.explanation import Explanation
+from app.web.explain import Explanation, explain_answer
 from app.web.formatting import Formats
 from app.web.money import Money
 from app.web.view import Words
