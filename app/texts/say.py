@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from string import Formatter
-from typing import Any, TypeGuard
+from typing import Any
 
 from app.core.estimates import Message
 from app.core.faults import FieldError
@@ -60,28 +60,7 @@ _CONDITION = re.compile(r"(.+) \((new|used|refurbished|modded)\)")
 _FRACTIONS = frozenset({"utilisation", "threshold"})
 
 
-# A ranked answer has some three hundred messages in eighty kilobytes of figures: these need not be searched.
-_WITHOUT_MESSAGES = frozenset(
-    {
-        "memory",
-        "speed",
-        "cost",
-        "price",
-        "rental",
-        "metrics",
-        "plan",
-        "gpu",
-        "fit",
-        "change",
-        "question",
-        "versions",
-        "figures",
-    }
-)
-
-
 _ABSENT = object()
-_MESSAGE_KEYS = frozenset({"code", "params"})
 
 
 class _Parameters(dict[str, str]):
@@ -141,43 +120,6 @@ def term(kind: str, value: str, language: str) -> str:
     return in_sentence(kind, value, translations(language).gettext)
 
 
-def say(payload: Any, language: str) -> Any:
-    """A copy of a canonical payload with its messages said.
-
-    A message under `why` or in a list leaves its code beside the text (`why_code`, `reason_codes`); in
-    `flags` each becomes {code, text}. Parts that never hold a message are shared with the original.
-    """
-    kind = type(payload)
-    if kind is list:
-        return [say(item, language) for item in payload]
-    if kind is not dict:
-        return payload
-    said: dict[str, Any] = {}
-    for key, value in payload.items():
-        kind = type(value)
-        if key in _WITHOUT_MESSAGES or not (kind is dict or kind is list):
-            said[key] = say_label(value, language) if key == "winner" and value else value
-        elif kind is dict and is_message(value):
-            said[key] = say_code(value["code"], value["params"], language)
-            if key != "text":
-                said[f"{key}_code"] = value["code"]
-        elif kind is list and value and all(is_message(v) for v in value):
-            texts = [say_code(v["code"], v["params"], language) for v in value]
-            if key == "flags":
-                said[key] = [{"code": v["code"], "text": t} for v, t in zip(value, texts, strict=True)]
-            else:
-                said[key] = texts
-                said[f"{key.removesuffix('s')}_codes"] = [v["code"] for v in value]
-        else:
-            said[key] = say(value, language)
-    return said
-
-
-def is_message(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether a part of a payload is a message that is still to be said."""
-    return type(value) is dict and len(value) == 2 and value.keys() == _MESSAGE_KEYS
-
-
 _NUMBERS: tuple[tuple[str, Callable[[float, str], str]], ...] = (
     ("_per_1000_cny", figures.format_per_yuan),
     ("_gib", figures.format_gib),
@@ -199,8 +141,6 @@ def _shown(name: str, value: Any, language: str) -> str:
         return UNKNOWN
     if isinstance(value, Message):
         return say_message(value, language)
-    if is_message(value):
-        return say_code(value["code"], value["params"], language)
     if isinstance(value, bool):
         return term("boolean", "yes" if value else "no", language)
     if isinstance(value, list | tuple):

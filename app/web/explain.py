@@ -11,10 +11,8 @@ from app.core.estimates import MemoryPart
 from app.core.formulas import Operand, named_in
 from app.core.gpu import PriceChoice
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE
-from app.services.cards import CardDetail, first_price
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
-from app.web.cards import per_1000
 from app.web.view import Words, used_gib
 
 Payload = Mapping[str, Any]
@@ -446,63 +444,6 @@ _GROUPS: Mapping[str, Callable[[Option, str, float, Words], Explanation | None]]
     ),
 }
 """What explains a figure below an option, by the group it is in."""
-
-
-def explain_card(card: CardDetail, path: str, words: Words) -> Explanation | None:
-    """A figure or a price of a card's own page."""
-    _, f = words.gettext, words.formats
-    parts = path.split(".")
-    if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card.prices:
-        return explain_price(card.prices[parts[1]], card.name, words)
-    if parts[0] == "per_1000" and len(parts) == 2:
-        return _per_1000(card, parts[1], words)
-    if parts[0] != "figures" or len(parts) < 2:
-        return None
-    figure = card.figures.get(parts[1])
-    if figure is None:
-        return None
-    source = figure.source
-    facts = [Fact(_("Source"), source.title or source.id, source.url), Fact(_("Date"), figure.as_of or "—")]
-    if figure.note:
-        facts.append(Fact(_("Note"), figure.note))
-    for other in card.disagreeing:
-        if other.figure == parts[1]:
-            unit = "" if other.unit == "1" else other.unit
-            shown = f"{f.figure(other.value)} {unit}".rstrip()
-            text = " · ".join((shown, other.source.title))
-            facts.append(Fact(_("Another source says"), text, other.source.url))
-    return Explanation(
-        f.label(parts[1], "figure"),
-        f.figure(figure.value),
-        figure.unit,
-        basis=figure.basis,
-        formula=figure.formula,
-        facts=tuple(facts),
-    )
-
-
-def _per_1000(card: CardDetail, name: str, words: Words) -> Explanation | None:
-    """A card's figure per 1000 yuan of the price that counts."""
-    _, f = words.gettext, words.formats
-    figure, price, value = card.figures.get(name), first_price(card.prices), per_1000(card, name)
-    if figure is None or price is None or value is None:
-        return None
-    links = f"/explain?gpu={card.id}&figure="
-    return Explanation(
-        _("%(figure)s, per 1000 yuan") % {"figure": f.label(name, "figure")},
-        f.number(value, 2),
-        figure.unit,
-        basis="derived",
-        formula=f"{f.figure(figure.value)} ÷ {f.number(price.amount_cny)} × 1000",
-        facts=(
-            Fact(f.label(name, "figure"), f.figure(figure.value), f"{links}figures.{name}.value"),
-            Fact(
-                _("Price"),
-                f"¥{f.number(price.amount_cny)} · {f.label(price.condition, 'condition')}",
-                f"{links}prices.{price.condition}.amount_cny",
-            ),
-        ),
-    )
 
 
 def formula_text(formula_id: str) -> str:

@@ -10,6 +10,7 @@ from app.web import (
     card_edit,
     card_page,
     cards,
+    charts,
     compare,
     data_page,
     frozen,
@@ -17,15 +18,15 @@ from app.web import (
     keys_page,
     method,
     model_list,
+    option,
     price_import,
     prices,
     quotes,
-    reading,
     signin,
 )
 
 router = APIRouter()
 NEW = (compare, prices, price_import, quotes, benchmarks, data_page)
 EDITING = (signin, keys_page, history, card_edit)
-for part in (calculator, cards, card_page, model_list, *NEW, *EDITING, frozen, method, reading):
+for part in (calculator, cards, card_page, model_list, *NEW, *EDITING, frozen, method, option, charts):
     router.include_router(part.router)

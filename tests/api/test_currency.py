@@ -10,7 +10,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.api.examples import LLAMA_INFERENCE
-from app.services.money import in_currency
+from app.core.answer import AnyMap, Figure, answer
+from app.services.answers import DollarRate, as_json
+from app.services.money import with_currency
 from tests.api.conftest import AS_OF
 
 DATED = f"as_of={AS_OF}"
@@ -70,28 +72,41 @@ def test_a_frozen_comparison_and_what_has_changed(api: TestClient) -> None:
 
 
 def test_quotes_say_their_currency(api: TestClient) -> None:
-    for answer in (
+    for found in (
         api.get(f"/api/v1/quotes?{DATED}&currency=USD"),
         api.post(f"/api/v1/quotes/compare?{DATED}&currency=USD", json={}),
     ):
-        assert answer.json()["currency"] == "USD"
-        assert answer.json()["rate"]["base"] == "USD"
+        assert found.json()["currency"] == "USD"
+        assert found.json()["rate"]["base"] == "USD"
+
+
+@answer()
+class Amounts:
+    """Amounts as quotes and changes have them."""
+
+    gross_cny_per_card: Figure
+    """Yuan per card."""
+    cost_cny_per_sustained_tflops: Figure
+    """Yuan per TFLOPS."""
+    gross_cny_total: Figure | None
+    """Yuan in all."""
+    total_cny: AnyMap
+    """Yuan by name."""
+    tflops_per_1000_cny: Figure
+    """No amount."""
+    electricity_cny_per_kwh: Figure
+    """A price of the question."""
+    currency: str = "CNY"
+    """Currency."""
+    rate: DollarRate | None = None
+    """Rate."""
 
 
 def test_amounts_of_a_quote_and_several_by_name_are_converted(api: TestClient) -> None:
     snapshot = api.app.state.store.snapshot()  # type: ignore[attr-defined]
-    day = date.fromisoformat(AS_OF)
-    body: dict[str, Any] = {
-        "gross_cny_per_card": 700.0,
-        "cost_cny_per_sustained_tflops": 70.0,
-        "gross_cny_total": None,
-        "total_cny": {"then": 700.0, "now": None},
-        "tflops_per_1000_cny": 4.46,
-        "electricity_cny_per_kwh": 0.8,
-    }
-    plain = dict(body)
-    body = in_currency(body, "USD", snapshot, day)
-    assert "total_usd" in body and "total_usd" not in plain
+    amounts = Amounts(700.0, 70.0, None, {"then": 700.0, "now": None}, 4.46, 0.8)
+    body = as_json(with_currency(amounts, "USD", snapshot, date.fromisoformat(AS_OF)), "en")
+    assert "total_usd" in body and "total_usd" not in as_json(amounts, "en")
     rate = body["rate"]["rate"]
     assert body["gross_usd_per_card"] == pytest.approx(700 / rate)
     assert body["cost_usd_per_sustained_tflops"] == pytest.approx(70 / rate)

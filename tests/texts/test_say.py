@@ -13,7 +13,7 @@ from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError
 from app.core.question import OBJECTIVES, Economics, PriceRules
 from app.texts.language import translations
-from app.texts.say import KIND_OF_PARAMETER, TEMPLATES, say, say_fault, say_message, term
+from app.texts.say import KIND_OF_PARAMETER, TEMPLATES, say_fault, say_message, term
 from app.texts.words import KINDS, Pair, label
 from tests.texts.codes import all_codes
 
@@ -133,24 +133,3 @@ def test_what_was_sent_is_text_and_never_a_template() -> None:
 
 def test_a_missing_parameter_shows_as_a_gap() -> None:
     assert say_message(Message("rejected_count"), "en") == "… cards are more than the limit."
-
-
-def test_say_leaves_codes_beside_texts() -> None:
-    canonical = {
-        "reasons": [{"code": "on_pareto_front", "params": {}}],
-        "flags": [{"code": "modded_without_warranty", "params": {"gpu": "x"}}],
-        "text": {"code": "not_found", "params": {}},
-        "why": {"code": "default_task", "params": {"value": "inference"}},
-        "flips": [{"winner": "1 × L20 (used)", "at": 1.5}],
-        "code": "kept",
-    }
-    said = say(canonical, "en")
-    assert said["reasons"] == ["No other option is both cheaper and faster."]
-    assert said["reason_codes"] == ["on_pareto_front"]
-    assert said["flags"] == [
-        {"code": "modded_without_warranty", "text": "Modified card, without the maker's warranty."}
-    ]
-    assert said["text"].startswith("There is no such thing") and said["code"] == "kept"
-    assert said["why_code"] == "default_task"
-    assert say(canonical, "zh")["flips"][0]["winner"] == "1 × L20（二手）"
-    assert canonical["text"] == {"code": "not_found", "params": {}}

@@ -1,16 +1,13 @@
-"""Pages to read: one figure, one option; and the data of the charts."""
+"""One option in full, one figure opened, and the whole answer as CSV and JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from app.charts import shortlist as charts
-from app.charts.cost_speed import pareto_chart
-from app.charts.theme import THEMES
 from app.core.answer import plain
 from app.core.decide.options import Option
 from app.services.answers import encode
@@ -18,8 +15,8 @@ from app.services.results import ShortlistAnswer
 from app.web import view
 from app.web.answers import Asked, ask, open_page
 from app.web.calculator import question_words
-from app.web.card_page import card_of_page
-from app.web.explain import Explanation, explain_answer, explain_card
+from app.web.card_page import card_of_page, explain_card
+from app.web.explain import Explanation, explain_answer
 from app.web.frozen import Frozen, open_comparison
 from app.web.ranking import TableView
 from app.web.render import is_fragment
@@ -29,7 +26,7 @@ from app.web.wording import plan_words
 router = APIRouter()
 
 
-def _answered(request: Request, with_formulas: bool = False) -> tuple[Asked | Frozen, ShortlistAnswer]:
+def answered(request: Request, with_formulas: bool = False) -> tuple[Asked | Frozen, ShortlistAnswer]:
     """The live answer of the address, or the frozen one it names; a question at fault is a 422."""
     if request.query_params.get("comparison"):
         frozen = open_comparison(request, request.query_params["comparison"])
@@ -41,32 +38,10 @@ def _answered(request: Request, with_formulas: bool = False) -> tuple[Asked | Fr
     return asked, asked.answer
 
 
-@router.get("/explain")
-def explain(request: Request) -> Response:
-    """One figure opened: a fragment for the popover, a page without JavaScript."""
-    path = request.query_params.get("figure", "")[:200]
-    name = request.query_params.get("gpu", "")
-    found: Explanation | None
-    if name:
-        page, _snapshot, words = open_page(request)
-        card = card_of_page(request, name)
-        found = explain_card(card, path, words)
-        back = f"/gpus/{card.id}"
-    else:
-        asked, answer = _answered(request, with_formulas=True)
-        page, words = asked.page, asked.words
-        found = explain_answer(answer, path, words)
-        back = asked.links.page()
-    if found is None:
-        raise HTTPException(404, page._("There is no such figure."))
-    template = "explain_fragment.html" if is_fragment(request) else "explain.html"
-    return page.render(template, "", figure=found, back=back)
-
-
 @router.get("/option")
 def option(request: Request) -> Response:
     """One option in full: three small tables."""
-    asked, answer = _answered(request)
+    asked, answer = answered(request)
     rank = request.query_params.get("rank", "")
     index = int(rank) - 1 if rank.isascii() and rank.isdigit() and len(rank) < 6 else -1
     if not 0 <= index < len(answer.options):
@@ -96,7 +71,7 @@ def option(request: Request) -> Response:
 @router.get("/ranking.csv")
 def ranking_csv(request: Request) -> Response:
     """The ranked options as a table of raw values."""
-    _, answer = _answered(request)
+    _, answer = answered(request)
     heads = (
         "rank option condition plan verdict need_low_gib need_gib need_high_gib usable_gib speed_low speed "
         "speed_high speed_unit price_cny price_kind price_date purchase_cny total_cny per_hour_cny "
@@ -136,28 +111,28 @@ def _csv_row(o: Option) -> list[Any]:
 @router.get("/result.json")
 def result_json(request: Request) -> Response:
     """The answer behind the page as it is, for a script or a colleague."""
-    asked, answer = _answered(request)
+    asked, answer = answered(request)
     body = encode(answer.without_formulas(), asked.page.language)
     return Response(body, media_type="application/json", headers={"cache-control": "no-store"})
 
 
-@router.get("/charts/{kind}")
-def chart(request: Request, kind: str) -> Response:
-    """Data and layout of a chart for Plotly."""
-    theme = request.query_params.get("theme", "light")
-    theme = theme if theme in THEMES else "light"
-    if kind not in ("value", "memory", "pareto"):
-        raise HTTPException(404)
-    asked, answer = _answered(request)
-    language, text = asked.page.language, asked.page._
-    options = answer.options
-    if kind == "value":
-        return JSONResponse(plain(charts.value_chart(options, theme, text)))
-    if kind == "memory":
-        trains = view.trains(answer.question)
-        used = view.used_gib(answer.question)
-        drawn = charts.memory_chart(options, theme, text, trains=trains, used_gib=used)
-        return JSONResponse(plain(drawn))
-    unit = asked.words.formats.label(options[0].speed.unit, "speed_unit") if options else ""
-    front = [item.rank for item in answer.pareto]
-    return JSONResponse(plain(pareto_chart(options, front, theme, language, text, unit=unit)))
+@router.get("/explain")
+def explain(request: Request) -> Response:
+    """One figure opened: a fragment for the popover, a page without JavaScript."""
+    path = request.query_params.get("figure", "")[:200]
+    name = request.query_params.get("gpu", "")
+    found: Explanation | None
+    if name:
+        page, _snapshot, words = open_page(request)
+        card = card_of_page(request, name)
+        found = explain_card(card, path, words)
+        back = f"/gpus/{card.id}"
+    else:
+        asked, answer = answered(request, with_formulas=True)
+        page, words = asked.page, asked.words
+        found = explain_answer(answer, path, words)
+        back = asked.links.page()
+    if found is None:
+        raise HTTPException(404, page._("There is no such figure."))
+    template = "explain_fragment.html" if is_fragment(request) else "explain.html"
+    return page.render(template, "", figure=found, back=back)
