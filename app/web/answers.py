@@ -14,13 +14,13 @@ from app.core.faults import FieldError, InputFault
 from app.services.calculator import StalePrice, shortlist
 from app.services.results import ShortlistAnswer
 from app.texts.say import say_fault
+from app.web.answer_tables import Words
 from app.web.form import BY_NAME, FormState, build_request, canonical_query, field_of, read_form
 from app.web.formatting import Formats
 from app.web.links import QuestionLinks
 from app.web.models import chinese_vendors, family_of
 from app.web.ranking import FIRST_ROWS, TableView
 from app.web.render import Page
-from app.web.view import Words
 
 
 def today() -> date:

@@ -24,12 +24,12 @@ from app.services.measurements import (
 )
 from app.texts.marking import N_
 from app.texts.say import say_fault
+from app.web.answer_tables import Words
 from app.web.answers import open_page
 from app.web.listing import address, asked, only, part_of
 from app.web.predicted import SAID, Beside, Known, beside, points, raw_cells, sentence, table_rows, why_word
 from app.web.render import Page
 from app.web.tables import csv_response
-from app.web.view import Words
 
 router = APIRouter()
 

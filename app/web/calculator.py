@@ -19,7 +19,7 @@ from app.core.answer import plain
 from app.core.decide.options import Rejected
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name, proper_name
-from app.web import rejections, view
+from app.web import answer_tables, rejections
 from app.web.answers import Asked, ask, snapshot_of, today
 from app.web.drawings import drawings
 from app.web.fields import controls, faulty_folds, field_label, summaries
@@ -218,11 +218,11 @@ def shown_answer(
 ) -> dict[str, Any]:
     """The parts that a live and a frozen answer share."""
     words = asked.words
-    trains = view.trains(answer.question)
+    trains = answer_tables.trains(answer.question)
     options = answer.options
     opened = parameters.get("open", "")
     rows = (
-        view.ranking_rows(
+        answer_tables.ranking_rows(
             answer,
             words,
             links,
@@ -246,7 +246,7 @@ def shown_answer(
         # Chinese sentences follow each other without a space.
         "gap": "" if asked.page.language == "zh" else " ",
         "trains": trains,
-        "used": view.used_gib(answer.question),
+        "used": answer_tables.used_gib(answer.question),
         "objective": objective,
         "columns": getattr(asked, "view", TableView()).shown(options),
         "column_choices": [],
@@ -254,20 +254,22 @@ def shown_answer(
         "rejected_kinds": [],
         "no_host": None,
         "rows": rows,
-        "groups": view.groups_of(options[:1], trains, words),
-        "scale": view.scale_of_options(options),
-        "second": view.second_best(answer, objective, words),
-        "first_reason": view.join_sentences([*map(words.say, options[0].reasons)]) if options else "",
-        "flip_sentence": view.flip_sentence(answer, words) if options else "",
-        "flips": view.flip_rows(answer, words),
-        "rents": view.rent_rows(options, words),
-        "rent_sentence": view.rent_sentence(options, words),
+        "groups": answer_tables.groups_of(options[:1], trains, words),
+        "scale": answer_tables.scale_of_options(options),
+        "second": answer_tables.second_best(answer, objective, words),
+        "first_reason": answer_tables.join_sentences([*map(words.say, options[0].reasons)])
+        if options
+        else "",
+        "flip_sentence": answer_tables.flip_sentence(answer, words) if options else "",
+        "flips": answer_tables.flip_rows(answer, words),
+        "rents": answer_tables.rent_rows(options, words),
+        "rent_sentence": answer_tables.rent_sentence(options, words),
         "drawings": drawings(options, words, links) if options else [],
-        "assumptions": view.assumption_rows(answer, words),
+        "assumptions": answer_tables.assumption_rows(answer, words),
         "advice": [*map(words.say, answer.advice)],
         "words": words,
-        "card": view.card_words(options[0], words) if options else "",
-        "price_words": lambda price: view.price_words(price, words),
+        "card": answer_tables.card_words(options[0], words) if options else "",
+        "price_words": lambda price: answer_tables.price_words(price, words),
         "plan_words": plan_words,
         "sorted": sorted_by,
     }

@@ -23,13 +23,13 @@ from app.services.prices import PriceRow
 from app.texts.marking import N_
 from app.texts.notes import say_note
 from app.texts.words import label
+from app.web.answer_tables import Words, price_words
 from app.web.answers import open_page, today
 from app.web.cards import figure_value, listed_cards, per_1000
 from app.web.explain import Explanation, Fact, explain_price
 from app.web.links import GpuLinks
 from app.web.listing import only
 from app.web.own_cards import own_cards
-from app.web.view import Words, price_words
 from app.web.wording import AGAINST_BUYING, AVAILABILITY_SHORT, availability_sentence
 
 router = APIRouter()

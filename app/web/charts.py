@@ -10,7 +10,7 @@ from app.charts import shortlist as charts
 from app.charts.cost_speed import pareto_chart
 from app.charts.theme import THEMES
 from app.core.answer import plain
-from app.web import view
+from app.web import answer_tables
 from app.web.option import answered
 
 router = APIRouter()
@@ -29,8 +29,8 @@ def chart(request: Request, kind: str) -> Response:
     if kind == "value":
         return JSONResponse(plain(charts.value_chart(options, theme, text)))
     if kind == "memory":
-        trains = view.trains(answer.question)
-        used = view.used_gib(answer.question)
+        trains = answer_tables.trains(answer.question)
+        used = answer_tables.used_gib(answer.question)
         drawn = charts.memory_chart(options, theme, text, trains=trains, used_gib=used)
         return JSONResponse(plain(drawn))
     unit = asked.words.formats.label(options[0].speed.unit, "speed_unit") if options else ""

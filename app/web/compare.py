@@ -30,6 +30,7 @@ from app.services.side_by_side import (
 from app.texts.marking import N_
 from app.texts.say import say_fault
 from app.texts.words import precision_name
+from app.web.answer_tables import Words, price_words
 from app.web.answers import open_page, today
 from app.web.card_page import form_factor
 from app.web.explain import Explanation, Fact, explain_price
@@ -37,7 +38,6 @@ from app.web.links import GpuLinks
 from app.web.listing import MAX_TEXT, address, card_names, day_of, only
 from app.web.render import is_fragment
 from app.web.tables import csv_response
-from app.web.view import Words, price_words
 
 router = APIRouter()
 

@@ -11,8 +11,8 @@ from app.charts.theme import condition_suffix
 from app.core.decide.options import Option
 from app.core.estimates import Measurement
 from app.texts.words import precision_name
+from app.web.answer_tables import Words
 from app.web.links import QuestionLinks
-from app.web.view import Words
 
 
 @dataclass(frozen=True, slots=True)

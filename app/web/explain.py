@@ -13,7 +13,7 @@ from app.core.gpu import PriceChoice
 from app.core.question import HOST_FIXED_CNY, HOST_SHARE
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
-from app.web.view import Words, used_gib
+from app.web.answer_tables import Words, used_gib
 
 Payload = Mapping[str, Any]
 

@@ -22,13 +22,13 @@ from app.services.results import ChangesAnswer, FrozenAnswer, OptionChange, Pric
 from app.settings import Settings
 from app.texts.words import precision_name, proper_name
 from app.web import rejections
+from app.web.answer_tables import Words
 from app.web.answers import ask, fault_text, open_page, today
 from app.web.calculator import page_values, shown_answer
 from app.web.form import field_of, form_query
 from app.web.links import QuestionLinks
 from app.web.models import chinese_vendors
 from app.web.render import Page
-from app.web.view import Words
 
 router = APIRouter()
 

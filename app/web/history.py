@@ -22,12 +22,12 @@ from app.services.changes import (
 from app.texts.marking import N_
 from app.texts.say import say_code
 from app.web.access import address_of
+from app.web.answer_tables import Words
 from app.web.answers import open_page
 from app.web.data_page import ACTION
 from app.web.listing import address, asked, only
 from app.web.render import editor_for
 from app.web.uploads import Upload, in_thread, one_line, read_upload
-from app.web.view import Words
 
 router = APIRouter()
 

@@ -22,9 +22,9 @@ from app.services.accuracy_answers import (
 from app.services.speed_reports import SpeedReports
 from app.texts.accuracy import group_name
 from app.texts.words import BASIS, BASIS_MEANING
+from app.web.answer_tables import Words
 from app.web.answers import open_page
 from app.web.render import is_fragment
-from app.web.view import Words
 
 router = APIRouter()
 INTERVAL = 0.90

@@ -10,9 +10,9 @@ from app.catalog.snapshot import Snapshot
 from app.core.model.architecture import ModelArchitecture
 from app.services.cards import NotInCatalogue, find_model
 from app.texts.figures import format_parameters
+from app.web.answer_tables import Words
 from app.web.form import FormState, model_size
 from app.web.render import gettext_of
-from app.web.view import Words
 
 Gettext = Callable[[str], str]
 _FOREIGN_VENDORS = frozenset({"NVIDIA", "AMD", "Intel", "Google", "AWS", "Apple", "modded"})

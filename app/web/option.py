@@ -12,7 +12,7 @@ from app.core.answer import plain
 from app.core.decide.options import Option
 from app.services.answers import encode
 from app.services.results import ShortlistAnswer
-from app.web import view
+from app.web import answer_tables
 from app.web.answers import Asked, ask, open_page
 from app.web.calculator import question_words
 from app.web.card_page import card_of_page, explain_card
@@ -47,7 +47,7 @@ def option(request: Request) -> Response:
     if not 0 <= index < len(answer.options):
         raise HTTPException(404, asked.page._("There is no such option."))
     options = answer.options
-    trains = view.trains(answer.question)
+    trains = answer_tables.trains(answer.question)
     chosen = options[index]
     return asked.page.render(
         "option_fragment.html" if is_fragment(request) else "option.html",
@@ -56,14 +56,14 @@ def option(request: Request) -> Response:
         p=f"options.{index}",
         at=asked.links,
         trains=trains,
-        used=view.used_gib(answer.question),
-        groups=view.groups_of([chosen], trains, asked.words)[0],
+        used=answer_tables.used_gib(answer.question),
+        groups=answer_tables.groups_of([chosen], trains, asked.words)[0],
         columns=6 + len(getattr(asked, "view", TableView()).shown(options)),
         back=asked.links.page(open=rank),
         asked=question_words(asked)["asked"] if isinstance(asked, Asked) else "",
-        say=view.sentence(chosen, answer, asked.words),
+        say=answer_tables.sentence(chosen, answer, asked.words),
         words=asked.words,
-        price_words=lambda price: view.price_words(price, asked.words),
+        price_words=lambda price: answer_tables.price_words(price, asked.words),
         plan_words=plan_words,
     )
 

@@ -9,9 +9,9 @@ from app.services.measurements import Prediction
 from app.services.own_cards import CheckAnswer, CheckedFigure, Expectation, said_checks
 from app.texts.marking import N_
 from app.texts.words import precision_name
+from app.web.answer_tables import Words
 from app.web.formatting import share
 from app.web.predicted import Beside, beside
-from app.web.view import Words
 
 FIGURE = {
     "name": N_("Name, as the driver gives it"),

@@ -13,8 +13,8 @@ from app.services.later import COMPUTING, READY
 from app.services.measurements import Measurement, Prediction, predictions, why_unpredicted
 from app.texts.marking import N_
 from app.texts.words import precision_name, proper_name
+from app.web.answer_tables import Words
 from app.web.formatting import share
-from app.web.view import Words
 
 WHY = {
     "flagged": N_("not used"),

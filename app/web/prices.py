@@ -15,10 +15,10 @@ from app.services.cards import price_choices
 from app.services.prices import AGES, USES, Entry, Ledger, WantedPrices, ledger, matching, values_of
 from app.texts.marking import N_
 from app.texts.say import say_code, say_fault
+from app.web.answer_tables import Words
 from app.web.answers import open_page
 from app.web.listing import address, asked, card_names, day_of, only, part_of
 from app.web.tables import csv_response
-from app.web.view import Words
 
 router = APIRouter()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.services.quotes import ComparedQuotes, GroupInMarket, QuoteAnswer, QuoteInMarket
 from app.texts.marking import N_
 from app.texts.words import precision_name
-from app.web.view import Words
+from app.web.answer_tables import Words
 
 SOON_DAYS = 3
 ENOUGH_QUOTES = 3

@@ -41,13 +41,13 @@ from app.services.uploads import (
 )
 from app.texts.say import say_fault
 from app.texts.words import PRICE_PER
+from app.web.answer_tables import Words
 from app.web.answers import ask, open_page, today
 from app.web.form import read_form
 from app.web.listing import address, card_names, day_of
 from app.web.quote_tables import Group, headline, shown_group, warnings
 from app.web.render import Page
 from app.web.uploads import Upload, carry, in_thread, items_of, read_upload, writer_of
-from app.web.view import Words
 
 router = APIRouter()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.catalog.snapshot import Snapshot
 from app.core.decide.options import Rejected
-from app.web.view import Words
+from app.web.answer_tables import Words
 
 FIRST_SHOWN = 7
 MOST_OF_A_KIND = 3

@@ -8,10 +8,10 @@ import pytest
 
 from app.catalog.snapshot import Snapshot
 from app.texts.language import translations
+from app.web.answer_tables import Words
 from app.web.explain import Explanation, explain_answer
 from app.web.formatting import Formats
 from app.web.money import Money
-from app.web.view import Words
 from tests.web.sample_payload import sample_answer, sample_body
 
 
