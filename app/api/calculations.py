@@ -13,8 +13,8 @@ from app.api.context import Context, Currency, Lang, WithFormulas
 from app.api.problems import documented, stale_price
 from app.api.route import CalculationRoute
 from app.services import calculator, results
+from app.services.answers import with_currency
 from app.services.calculator import StalePrice
-from app.services.money import with_currency
 
 router = APIRouter(tags=["calculations"], route_class=CalculationRoute)
 

@@ -14,9 +14,9 @@ from app.api.context import AsOf, Context, Currency, Lang
 from app.api.problems import documented, not_one
 from app.api.route import ApiRoute
 from app.services import lists
+from app.services.answers import with_currency
 from app.services.cards import CardDetail, ModelDetail, NotInCatalogue, card_detail, model_detail
 from app.services.lists import Page, page
-from app.services.money import with_currency
 
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -14,6 +13,7 @@ from app.api.problems import documented, not_one
 from app.api.route import ApiRoute
 from app.api.schemas import writing as schemas
 from app.api.writers import Batch, refused, rows_at_fault
+from app.core.answer import Schema
 from app.core.faults import InputFault
 from app.services import imports, verification
 from app.services.cards import NotInCatalogue, find_gpu
@@ -31,7 +31,7 @@ class UncachedRoute(ApiRoute):
 
 router = APIRouter(tags=["catalogue"], route_class=UncachedRoute)
 
-_EXAMPLE: dict[str, Any] = {
+EXAMPLE: Schema = {
     "format": "cardworth-measurement/1",
     "measured_on": "2026-11-29",
     "quick": False,
@@ -62,7 +62,7 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-def measurement_body() -> dict[str, Any]:
+def measurement_body() -> Schema:
     """The body of POST /benchmarks: rows as they are imported, or what the check script printed."""
     extra = schemas.body("benchmarks")
     content = extra["requestBody"]["content"]["application/json"]
@@ -85,7 +85,7 @@ def measurement_body() -> dict[str, Any]:
     content["schema"] = {"anyOf": [*content["schema"]["anyOf"], printed, wrapped]}
     content["examples"] = {
         **content["examples"],
-        "measurement": {"summary": "What the check script printed", "value": _EXAMPLE},
+        "measurement": {"summary": "What the check script printed", "value": EXAMPLE},
     }
     return extra
 

@@ -22,9 +22,9 @@ from app.api.route import (
     validators,
 )
 from app.services import comparisons, results
+from app.services.answers import with_currency
 from app.services.calculator import StalePrice
 from app.services.comparisons import ManageTokenRefused, NoSuchComparison
-from app.services.money import with_currency
 
 creation = APIRouter(tags=["comparisons"], route_class=ComparisonCreationRoute)
 reading = APIRouter(tags=["comparisons"], route_class=ComparisonRoute)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi.openapi.models import Example
 
-LLAMA_INFERENCE: dict[str, Any] = {
+from app.core.answer import Schema
+
+LLAMA_INFERENCE: Schema = {
     "model": {"preset": "llama-3.1-8b"},
     "task": "inference",
     "precision": "bf16",
     "batch_size": 16,
     "sequence_length": 8192,
 }
-BERT_TRAINING: dict[str, Any] = {
+BERT_TRAINING: Schema = {
     "model": {"preset": "bert-large-uncased"},
     "task": "training",
     "precision": "fp32",
     "batch_size": 32,
     "sequence_length": 128,
 }
-SIZE_ONLY: dict[str, Any] = {
+SIZE_ONLY: Schema = {
     "model": {"family": "decoder", "parameters": 7e9},
     "task": "qlora",
     "precision": "nf4",
@@ -29,7 +29,7 @@ SIZE_ONLY: dict[str, Any] = {
 }
 
 
-def _example(summary: str, value: dict[str, Any]) -> Example:
+def _example(summary: str, value: Schema) -> Example:
     return Example(summary=summary, value=value)
 
 
@@ -67,7 +67,7 @@ SHORTLIST = {
         },
     ),
 }
-COMPARISON_BODY: dict[str, Any] = {
+COMPARISON_BODY: Schema = {
     "title": "Llama for the helpdesk",
     "workload": LLAMA_INFERENCE,
     "as_of": "2026-11-30",

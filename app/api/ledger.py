@@ -16,11 +16,11 @@ from app.api.schemas import writing as schemas
 from app.api.writers import refused, writer
 from app.core.estimates import Message
 from app.errors import AppError
+from app.services.answers import with_currency
 from app.services.changes import Author, ChangeLog, ChangeRefused, Undone, change_log, undo
 from app.services.data import DataReport, data_report
 from app.services.imports import IMPORT_KINDS, ImportColumns, ImportRefused, columns_of
 from app.services.imports import template as empty_table
-from app.services.money import with_currency
 from app.services.quotes import QuoteList, quote_list
 from app.services.results import Versions
 from app.texts.say import say_code, say_message

@@ -16,9 +16,9 @@ from app.api.schemas import writing as schemas
 from app.api.writers import read_batch, read_json, refused, rows_at_fault, writer
 from app.core.faults import InputFault
 from app.services import imports, quotes
+from app.services.answers import with_currency
 from app.services.imports import Author, ImportOptions, ImportRefused, ImportReport, import_items
 from app.services.measurements import notes_of
-from app.services.money import with_currency
 from app.services.quotes import QuoteNotFound
 from app.services.results import Versions
 from app.services.verification import is_measurement

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import Any, Protocol
+from typing import Protocol
 
-from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
+from app.charts.theme import Drawn, Figure, Gettext, faint_ink, figure, height, ink, roles
 from app.core.estimates import Interval
 from app.texts.marking import N_
 
@@ -82,7 +82,7 @@ def accuracy_chart(rows: Sequence[Row], theme: str, gettext: Gettext, unit: str 
     values = [v for r in rows for v in (r.measured, float(r.predicted.expected))] or [1.0, 10.0]
     low, high = min(values) / 1.2, max(values) * 1.2
     ticks = _ticks(low, high)
-    data: list[dict[str, Any]] = []
+    data: list[Drawn] = []
     for series in SERIES:
         chosen = [row for row in rows if series.wanted(row)]
         if not chosen:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any
 
 from app.charts.measured_points import measured_of, measured_trace
 from app.charts.placement import Place, Point, annotation, place_labels
 from app.charts.theme import (
+    Drawn,
     Figure,
     Gettext,
     condition_suffix,
@@ -52,7 +52,7 @@ def pareto_chart(
     measured = [row.value for option in options for row in measured_of(option)]
     y_ticks = span_ticks(min([*lows, *measured], default=0.0), max([*highs, *measured], default=1.0), 4)
     stair = sorted((c, s) for c, s, o in zip(costs, speeds, options, strict=True) if o.rank in front)
-    data: list[dict[str, Any]] = [
+    data: list[Drawn] = [
         {
             "type": "scatter",
             "mode": "lines",
@@ -114,7 +114,7 @@ def _labels(
     y_ticks: Sequence[float],
     theme: str,
     gettext: Gettext,
-) -> list[dict[str, Any]]:
+) -> list[Drawn]:
     """Annotations of the first option and of the front; one named "phone" stands in for all on a phone."""
     left, right, bottom, top = x_ticks[0], x_ticks[-1], y_ticks[0], y_ticks[-1]
 
@@ -146,8 +146,8 @@ def _labels(
     return notes
 
 
-def _note(option: Option, text: str, place: Place, name: str, theme: str) -> dict[str, Any]:
+def _note(option: Option, text: str, place: Place, name: str, theme: str) -> Drawn:
     # Not bold by a tag: Plotly writes that as an inline style, which the page's policy refuses.
-    more: dict[str, Any] = {"name": name} if name == "front" else {"name": name, "font": {"weight": 600}}
+    more: Drawn = {"name": name} if name == "front" else {"name": name, "font": {"weight": 600}}
     x, (_, y, _) = option.cost.total_cny, option.speed.spread
     return annotation(place, x, y, text, faint_ink(theme), **more)

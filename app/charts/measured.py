@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log2, log10
-from typing import Any
 
-from app.charts.theme import Figure, Gettext, faint_ink, figure, height, ink, roles
+from app.charts.theme import Drawn, Figure, Gettext, faint_ink, figure, height, ink, roles
 from app.texts.marking import N_
 
 STRIP_OCTAVES = 1.0
@@ -71,7 +70,7 @@ def measured_chart(points: Sequence[Point], theme: str, gettext: Gettext) -> Fig
     values = [v for p in points for v in (p.measured, p.expected)] or [1.0, 100.0]
     low, high = min(values) / 1.25, max(values) * 1.25
     ticks = [10.0**power for power in range(ceil(log10(low)), floor(log10(high)) + 1)]
-    data: list[dict[str, Any]] = []
+    data: list[Drawn] = []
     named = frozenset().union(*(series.kinds for series in SERIES))
     for series in (*SERIES, OTHERS):
         wanted = [p for p in points if p.kind in series.kinds or (series is OTHERS and p.kind not in named)]
@@ -120,7 +119,7 @@ def measured_chart(points: Sequence[Point], theme: str, gettext: Gettext) -> Fig
     return figure(theme, data, layout)
 
 
-def _traces(series: Series, points: Sequence[Point], colour: str, gettext: Gettext) -> list[dict[str, Any]]:
+def _traces(series: Series, points: Sequence[Point], colour: str, gettext: Gettext) -> list[Drawn]:
     octaves = [log2(p.measured / p.expected) for p in points]
     common = {
         "type": "scatter",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from app.charts.theme import Gettext, ink
+from app.charts.theme import Drawn, Gettext, ink
 from app.core.decide.options import Option
 from app.core.estimates import Measurement
 
@@ -39,9 +38,7 @@ def measured_name(row: Measurement, gettext: Gettext) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def measured_trace(
-    options: Sequence[Option], theme: str, gettext: Gettext, unit: str
-) -> list[dict[str, Any]]:
+def measured_trace(options: Sequence[Option], theme: str, gettext: Gettext, unit: str) -> list[Drawn]:
     """One trace of crosses at the cost of the option and the speed that was measured; none without any."""
     found = [(option, row) for option in options for row in measured_of(option)]
     if not found:

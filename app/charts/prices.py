@@ -9,6 +9,7 @@ from math import ceil, floor, log10
 from typing import Any, Protocol
 
 from app.charts.theme import (
+    Drawn,
     Figure,
     Gettext,
     even_ticks,
@@ -130,7 +131,7 @@ def history_chart(
     return figure(theme, data, layout)
 
 
-def _days(usable: Sequence[Observed], frame: Frame) -> dict[str, Any]:
+def _days(usable: Sequence[Observed], frame: Frame) -> Drawn:
     """The axis from the first observation to today, so that the band of fresh days is whole."""
     days = sorted(day_of(p.observed_on) for p in usable)
     return {"range": [days[0], max(days[-1], frame.today)]} if days and frame.today else {}
@@ -145,7 +146,7 @@ def _words(gettext: Gettext) -> dict[str, str]:
     }
 
 
-def _points(rows: Sequence[Dated], frame: Frame) -> dict[str, Any]:
+def _points(rows: Sequence[Dated], frame: Frame) -> Drawn:
     return {
         "x": [day_of(p.observed_on) for p in rows],
         "y": [_amount(p, frame) for p in rows],
@@ -159,7 +160,7 @@ def _amount(price: Dated, frame: Frame) -> float:
 
 def _foreign_lines(
     usable: Sequence[Observed], frame: Frame, role: Mapping[str, Any], gettext: Gettext
-) -> list[dict[str, Any]]:
+) -> list[Drawn]:
     groups: dict[tuple[str, str, str], list[Observed]] = {}
     for price in usable:
         if price.currency != "CNY" and price.unused_code not in HELD:
@@ -189,7 +190,7 @@ def _foreign_lines(
 
 def _yuan_points(
     usable: Sequence[Observed], frame: Frame, role: Mapping[str, Any], gettext: Gettext
-) -> list[dict[str, Any]]:
+) -> list[Drawn]:
     groups: dict[str, list[Observed]] = {}
     held: list[Observed] = []
     for price in usable:
@@ -223,9 +224,7 @@ def _yuan_points(
     return data
 
 
-def _in_force(
-    current: Dated, frame: Frame, role: Mapping[str, Any], edge: str, gettext: Gettext
-) -> dict[str, Any]:
+def _in_force(current: Dated, frame: Frame, role: Mapping[str, Any], edge: str, gettext: Gettext) -> Drawn:
     return {
         "type": "scatter",
         "mode": "markers+text",
@@ -237,10 +236,10 @@ def _in_force(
     }
 
 
-def _money_axis(amounts: Sequence[float], log: bool, language: str) -> dict[str, Any]:
+def _money_axis(amounts: Sequence[float], log: bool, language: str) -> Drawn:
     if not log:
         ticks = even_ticks(max(amounts) * 1.05, 4)
-        axis: dict[str, Any] = {"range": [0, ticks[-1]]}
+        axis: Drawn = {"range": [0, ticks[-1]]}
     else:
         low, high = min(amounts) / 1.15, max(amounts) * 1.15
         decades = range(floor(log10(low)), ceil(log10(high)) + 1)
@@ -263,9 +262,9 @@ def _share_of(days: Sequence[str], today: str, share: float) -> str:
 
 def _surroundings(
     usable: Sequence[Observed], frame: Frame, theme: str, gettext: Gettext
-) -> dict[str, list[dict[str, Any]]]:
-    shapes: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+) -> dict[str, list[Drawn]]:
+    shapes: list[Drawn] = []
+    notes: list[Drawn] = []
     role, faint = roles(theme), faint_ink(theme)
     small = {"size": 11, "color": faint}
     days = sorted(day_of(p.observed_on) for p in usable)

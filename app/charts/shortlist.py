@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from app.charts.memory_groups import memory_groups
 from app.charts.theme import (
+    Drawn,
     Figure,
     Gettext,
     bars_height,
@@ -95,7 +95,7 @@ def memory_chart(
     role = roles(theme)
     names = [option.label + condition_suffix(option, rows, gettext) for option in rows]
     usable = [option.fit.usable_gib for option in rows]
-    data: list[dict[str, Any]] = [
+    data: list[Drawn] = [
         {
             "type": "bar",
             "orientation": "h",

@@ -13,6 +13,9 @@ from app.core.decide.options import Option
 
 Gettext = Callable[[str], str]
 Figure = dict[str, Any]
+"""Data and layout as Plotly takes them."""
+Drawn = Figure
+"""A trace, an axis, a shape or a note of a figure."""
 THEMES = ("light", "dark", "print")
 
 _FILE = Path(__file__).with_name("plotly_theme.json")
@@ -53,7 +56,7 @@ def bars_height(rows: int) -> int:
     return height("bars_per_row") * rows + height("bars_overhead")
 
 
-def figure(theme: str, data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
+def figure(theme: str, data: list[Drawn], layout: Drawn) -> Figure:
     """Data and layout on the design's template."""
     return {"data": data, "layout": {"template": template(theme), **layout}}
 

@@ -12,8 +12,7 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, write, write_json
 from app.commands.refusals import refusals
 from app.services import calculator, maintenance
-from app.services.answers import as_json
-from app.services.money import with_currency
+from app.services.answers import as_json, with_currency
 
 
 def add_commands(commands: Any) -> None:

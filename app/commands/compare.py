@@ -16,9 +16,8 @@ from app.commands.database import read_settings, trouble
 from app.commands.output import EXIT_INPUT, CommandFailure, language_of, table, write, write_json
 from app.commands.refusals import refusals
 from app.services import comparisons, maintenance
-from app.services.answers import as_json
+from app.services.answers import as_json, with_currency
 from app.services.comparisons import NoSuchComparison
-from app.services.money import with_currency
 from app.services.results import (
     ChangesAnswer,
     Created,

@@ -10,17 +10,20 @@ JSON and a string under each that says its meaning and unit; numbers are `Figure
 
 `as_json` gives the same as plain lists and dicts (for `--json` and for tests), `canonical` the form that is
 stored, with codes for texts, and `load` reads that again. An answer with the fields `currency` and `rate` is
-put into a currency by `money.with_currency`; its dollars are then written beside its yuan.
+put into a currency by `with_currency`; its dollars are then written beside its yuan.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import date
 from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_json
 
+from app.catalog.snapshot import Snapshot
 from app.core.answer import Figure, answer, dollar_name
 from app.core.answer import number as rounded
 from app.texts.language import translations
@@ -124,3 +127,17 @@ def _add_dollars(value: Any, rate: float) -> None:
 
 def _dollars(amount: Any, rate: float) -> float | int | None:
     return rounded(amount / rate) if isinstance(amount, int | float) else None
+
+
+def to_cny(amount: float, currency: str, snapshot: Snapshot, as_of: date) -> float | None:
+    """Yuan, or None when no rate on or before the day is known."""
+    use = snapshot.rates.to_cny(currency, as_of)
+    return None if use is None else amount * use.rate
+
+
+def with_currency(answer: T, currency: str, snapshot: Snapshot, as_of: date) -> T:
+    """An answer that says its currency; for USD with the dated rate, None where none is known."""
+    use = snapshot.rates.to_cny("USD", as_of) if currency == "USD" else None
+    rate = None if use is None else DollarRate(use.rate, use.observed_on.isoformat(), use.old)
+    found: T = replace(answer, currency=currency, rate=rate)  # type: ignore[type-var]
+    return found

@@ -37,9 +37,9 @@ from app.core.question import (
 )
 from app.core.resolve import resolve
 from app.core.workload import Offload, Parallelism, Workload
+from app.services.answers import to_cny
 from app.services.bodies import BODIES, Route, open_bodies, stated
 from app.services.body_faults import Loc, faults_of, field_at, pointer_of, rest_of
-from app.services.money import to_cny
 
 T = TypeVar("T")
 _FRAMEWORK = re.compile(r"([a-z0-9.\-]+?)(?:==(\d{1,4}(?:\.\d{1,4}){0,3}))?")

@@ -11,8 +11,7 @@ from fastapi.testclient import TestClient
 
 from app.api.examples import LLAMA_INFERENCE
 from app.core.answer import AnyMap, Figure, answer
-from app.services.answers import DollarRate, as_json
-from app.services.money import with_currency
+from app.services.answers import DollarRate, as_json, with_currency
 from tests.api.conftest import AS_OF
 
 DATED = f"as_of={AS_OF}"

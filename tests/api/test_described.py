@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.api.checks import EXAMPLE as MEASUREMENT
 from app.api.examples import LLAMA_INFERENCE
+from app.api.schemas.writing import EXAMPLES
+from app.main import create_app
+from app.services.access import create_key
+from app.services.changes import Author
+from app.settings import Settings
 from tests.api.conftest import AS_OF
 
 Schema = dict[str, Any]
@@ -104,6 +112,28 @@ CATALOGUE: list[tuple[str, Ask]] = [
     ("POST /api/v1/quotes/compare", post("quotes/compare", {"workload": LLAMA_INFERENCE})),
 ]
 ROUTES = [*CALCULATIONS, *CATALOGUE]
+CSV = (
+    b"gpu,condition,amount,currency,observed_on,source\nrtx4090,new,16999,CNY,2026-11-28,x\nno,new,1,CNY,,x\n"
+)
+
+
+def written(api: TestClient) -> Iterator[tuple[str, Any]]:
+    """Operations that change something, each with its answer."""
+    for kind, example in EXAMPLES.items():
+        yield f"POST /api/v1/{kind}", api.post(f"/api/v1/{kind}", json=example)
+    yield "POST /api/v1/prices", api.post("/api/v1/prices?dry_run=true", json=EXAMPLES["prices"])
+    yield "POST /api/v1/benchmarks", api.post("/api/v1/benchmarks", json=MEASUREMENT)
+    yield "GET /api/v1/gpus/{gpu_id}/checks", api.get("/api/v1/gpus/rtx4090/checks")
+    yield "POST /api/v1/imports/{kind}", api.post("/api/v1/imports/prices?dry_run=true", content=CSV)
+    yield "GET /api/v1/changes", api.get("/api/v1/changes?limit=200")
+    newest = api.get("/api/v1/changes?table=price").json()["items"][0]["id"]
+    yield "POST /api/v1/changes/{change_id}/undo", api.post(f"/api/v1/changes/{newest}/undo")
+    yield "GET /api/v1/quotes", api.get("/api/v1/quotes?currency=USD")
+    compared = api.post("/api/v1/quotes/compare?currency=USD", json={"workload": LLAMA_INFERENCE})
+    yield "POST /api/v1/quotes/compare", compared
+    quote = api.get("/api/v1/quotes").json()["items"][0]["id"]
+    yield "POST /api/v1/quotes/{quote_id}/confirm", api.post(f"/api/v1/quotes/{quote}/confirm")
+    yield "DELETE /api/v1/quotes/{quote_id}", api.delete(f"/api/v1/quotes/{quote}")
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +210,22 @@ def test_every_path_of_a_live_answer_is_described(
     answer = ask(api)
     assert answer.status_code in (200, 201), answer.text
     assert sorted(set(faults(described, answered(described, operation), answer.json(), ""))) == []
+
+
+def test_every_path_of_what_a_writer_is_answered_is_described(
+    seeded_database: Path, tmp_path: Path, described: Schema
+) -> None:
+    path = tmp_path / "written.db"
+    shutil.copyfile(seeded_database, path)
+    app = create_app(Settings(database_url=f"sqlite:///{path}"))
+    with TestClient(app) as api:
+        key = create_key(app.state.engine, "described", ("write",), Author("test"))
+        api.headers["x-api-key"] = key.secret
+        for operation, answer in written(api):
+            assert answer.status_code in (200, 201), (operation, answer.text)
+            schema = answered(described, operation)
+            assert sorted(set(faults(described, schema, answer.json(), ""))) == [], operation
+            assert sorted(_unsaid(described, operation)) == [], operation
 
 
 def test_every_property_of_an_answer_has_a_meaning(described: Schema) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from app.core.answer import Schema
 from app.errors import PROBLEM_MEDIA_TYPE, Problem
 from app.services.imports import ImportAnswer, columns_of
 
-FORBIDDEN: dict[int | str, dict[str, Any]] = {
+FORBIDDEN: dict[int | str, Schema] = {
     403: {
         "model": Problem,
         "content": {PROBLEM_MEDIA_TYPE: {}},
         "description": "The key lacks the scope",
     }
 }
-CREATED: dict[str, Any] = {
+CREATED: Schema = {
     "status_code": 201,
     "response_model": ImportAnswer,
     "responses": {
@@ -32,7 +31,7 @@ CREATED: dict[str, Any] = {
         **FORBIDDEN,
     },
 }
-_TYPES: dict[str, dict[str, Any]] = {
+_TYPES: dict[str, Schema] = {
     "number": {"type": ["number", "string"]},
     "count": {"type": ["number", "string"]},
     "money": {"type": ["number", "string"]},
@@ -44,7 +43,7 @@ _TYPES: dict[str, dict[str, Any]] = {
     "date": {"type": "string", "description": "YYYY-MM-DD, YYYY-MM or YYYY"},
     "json": {"type": "object"},
 }
-EXAMPLES: dict[str, dict[str, Any]] = {
+EXAMPLES: dict[str, Schema] = {
     "prices": {
         "gpu": "rtx4090",
         "condition": "new",
@@ -137,7 +136,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-def body(kind: str) -> dict[str, Any]:
+def body(kind: str) -> Schema:
     """The request body of a kind for the description of the API."""
     item = _item(kind)
     batch = {
@@ -157,8 +156,8 @@ def body(kind: str) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": content}}}
 
 
-def _item(kind: str) -> dict[str, Any]:
-    properties: dict[str, Any] = {}
+def _item(kind: str) -> Schema:
+    properties: Schema = {}
     required = []
     for column in columns_of(kind).columns:
         name = column.headers[0]
@@ -189,7 +188,7 @@ def _item(kind: str) -> dict[str, Any]:
     }
 
 
-FILE_BODY: dict[str, Any] = {
+FILE_BODY: Schema = {
     "requestBody": {
         "required": True,
         "content": {
@@ -208,7 +207,7 @@ FILE_BODY: dict[str, Any] = {
         },
     }
 }
-COMPARE_BODY: dict[str, Any] = {
+COMPARE_BODY: Schema = {
     "requestBody": {
         "required": True,
         "content": {
