@@ -266,6 +266,7 @@ SPEED_CLASS = {
     "diffusion_training": N_("Image generation, training"),
     "speech": N_("Speech"),
     "all": N_("All classes"),
+    "memory": N_("Memory"),
 }
 CONSTANT_METHOD = {
     "fitted": N_("fitted on the half that is not reported"),

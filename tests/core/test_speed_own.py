@@ -10,7 +10,8 @@ import pytest
 from app.core.gpu import Benchmark
 from app.core.resolve import resolve
 from app.core.speed import BenchmarkIndex, speed_grid
-from app.core.speed.own import OWN_WIDTH, own_rows, place_of
+from app.core.speed import constants as c
+from app.core.speed.own import own_rows, place_of
 from app.core.workload import Parallelism, Workload
 from tests.core.cards import GPUS, LLAMA_8B
 from tests.core.test_speed_evidence import ONE, RESNET, ROW, TABLE, ask, measured, width
@@ -54,7 +55,7 @@ def test_a_whole_run_is_answered_as_it_was_measured() -> None:
     assert plain.phase == "whole_run"
     assert found.expected == pytest.approx(plain.expected * 0.6, rel=1e-6)
     assert (found.basis, found.sources) == ("measured", ("own",))
-    assert width(found) <= OWN_WIDTH * (1 + 1e-12) < width(plain)
+    assert width(found) <= c.OWN_WIDTH * (1 + 1e-12) < width(plain)
 
 
 def test_a_saturated_server_is_answered_as_it_was_measured() -> None:

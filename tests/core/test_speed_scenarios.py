@@ -11,10 +11,11 @@ from app.core.calibration import installed
 from app.core.gpu import Benchmark, Source
 from app.core.gpu_table import GpuTable
 from app.core.resolve import resolve
+from app.core.speed import constants as c
 from app.core.speed.fitting import Fitter
 from app.core.speed.hidden import is_fitted
 from app.core.speed.measurements import observe, question_of
-from app.core.speed.scenarios import MEAN_OVER_P99, MLPERF, replica_plan, stated_plan, stated_precision
+from app.core.speed.scenarios import MLPERF, replica_plan, stated_plan, stated_precision
 from app.core.workload import Parallelism, Workload
 from tests.core.cards import BY_ID, GPUS, LLAMA_8B, LLAMA_70B
 
@@ -54,7 +55,7 @@ def test_mlperf_rules_fill_in_lengths_limits_and_replicas():
     assert plan == Parallelism(data=4, tensor=2)
     server, _ = question_of(row(phase="server"), LLAMA_2_70B, 79.2)
     # mlperf.conf: llama2-70b.Server.tpot_latency = 200
-    assert server.latency_limit_ms == MEAN_OVER_P99 * 200.0
+    assert server.latency_limit_ms == c.MEAN_OVER_P99 * 200.0
     assert replica_plan(offline, 8, 140.0) == Parallelism(data=8)
 
 

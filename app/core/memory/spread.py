@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.engines.record import Pair
+from app.core.memory import constants as c
+from app.core.units import GIB
 from app.core.workload import Workload
 
-_INFERENCE: dict[str, dict[str, Pair]] = {
-    "exact": {"weights": (0.009, 0.013), "kv": (0.0, 0.005)},
-    "quantized": {"weights": (0.036, 0.052), "kv": (0.0, 0.005)},
-    "gguf": {"weights": (0.05, 0.06), "kv": (0.0, 0.005)},
+
+def _table(name: str) -> dict[str, Pair]:
+    """Distances of a class by term."""
+    keys = [key for key in c.SPREAD_BELOW if key.startswith(f"{name} ")]
+    return {key.partition(" ")[2]: (c.SPREAD_BELOW[key], c.SPREAD_ABOVE[key]) for key in keys}
+
+
+_INFERENCE = {name: _table(name) for name in ("exact", "quantized", "gguf")}
+_TRAINING = {
+    name: {**_table(name), "fragmentation": (c.FRAGMENT_SHARE[name], c.FRAGMENT_GIB[name] * GIB)}
+    for name in ("full", "adapter", "encoder")
 }
+_VISION = {name: _table(name) for name in ("dense", "counted", "uncounted")}
+_GENERATION = _table("generation")
 
 
 def spread(work: Workload) -> dict[str, Pair]:
@@ -22,31 +33,6 @@ def spread(work: Workload) -> dict[str, Pair]:
     elif work.format.quantized and not work.weights_gib:
         key = "quantized"
     return {**_INFERENCE[key], **work.engine_record.memory.spread}
-
-
-_TRAINING: dict[str, dict[str, Pair]] = {
-    "full": {
-        "states": (0.03, 0.05),
-        "frozen": (0.02, 0.03),
-        "activations": (0.4, 0.45),
-        "logits": (0.45, 0.45),
-        "fragmentation": (0.08, 0.2 * 2**30),
-    },
-    "adapter": {
-        "states": (0.1, 0.2),
-        "frozen": (0.02, 0.04),
-        "activations": (0.28, 0.32),
-        "logits": (0.35, 0.4),
-        "fragmentation": (0.12, 0.4 * 2**30),
-    },
-    "encoder": {
-        "states": (0.02, 0.03),
-        "frozen": (0.02, 0.03),
-        "activations": (0.15, 0.2),
-        "logits": (0.3, 0.3),
-        "fragmentation": (0.02, 0.05 * 2**30),
-    },
-}
 
 
 def training_spread(work: Workload) -> Mapping[str, Pair]:
@@ -62,12 +48,10 @@ def training_spread(work: Workload) -> Mapping[str, Pair]:
 def vision_spread(work: Workload, dense: bool) -> dict[str, Pair]:
     """Distances by term of image models; `dense`: detectors and segmenters."""
     if dense:
-        return {"states": (0.02, 0.05), "activations": (0.15, 0.19)}
-    if work.model.activations_per_sample:
-        return {"states": (0.02, 0.05), "activations": (0.22, 0.3)}
-    return {"states": (0.05, 0.1), "activations": (0.4, 0.6)}
+        return _VISION["dense"]
+    return _VISION["counted" if work.model.activations_per_sample else "uncounted"]
 
 
 def generation_spread() -> dict[str, Pair]:
     """Distances by term of diffusion and speech."""
-    return {"states": (0.05, 0.1), "activations": (0.4, 0.5), "engine": (0.4, 0.6)}
+    return _GENERATION

@@ -23,6 +23,7 @@ from app.core.calibration import (
     Lengthening,
     LongSeconds,
     Macs,
+    MillisecondsBy,
     PerMac,
     PerMacBy,
     Quantity,
@@ -285,5 +286,36 @@ LEAST_ENGINE_SHARE: Lengthening
 """Rows of a class, or share of them, that make an engine known."""
 KIND_FACTOR: FactorBy
 """Factor on the interval of special cases within a class: routing and expert traffic are no roofline."""
+
+OWN_WIDTH: Spread
+"""Half-width of the 80 % interval of a question that was measured."""
+FAR_OCTAVES: Factor
+"""Beyond this distance a measurement of the card itself counts as a calibration, not as a measurement."""
+NOISE_DEGREES: Factor
+"""Degrees of freedom of the noise: measurements have heavy tails, so far rows count less."""
+
+# What published rows leave out.
+DECODED_TOKENS: Count
+PROMPT_TOKENS: Count
+VISION_BATCH: Count
+PRETRAINING_BATCH: Count
+PRETRAINING_ACCUMULATION: Count
+PUBLISHED_SEQUENCES: Count
+"""Sequences in flight where a source reports the greatest load without saying how many."""
+MLPERF_PROMPT_TOKENS: CountBy
+"""Mean prompt of the data set; GPT-J and Llama 3.1 8B summarise CNN/Daily Mail."""
+MLPERF_OUTPUT_TOKENS: CountBy
+MLPERF_TOKEN_MS: MillisecondsBy
+"""Limit per output token of the server scenario at the 99th percentile; GPT-J: of the whole answer, 20 s."""
+MEAN_OVER_P99: Factor
+"""Mean time per output token of a server that just keeps a limit at the 99th percentile."""
+MLPERF_DENOISING_STEPS: Count
+"""Denoising steps per image that the rules of MLPerf Stable Diffusion XL fix, with guidance."""
+FREE_SHARE: Factor
+"""Share of a replica's memory that weights leave to the KV cache in published serving runs."""
+
+BYTES_PER_PIXEL: Bytes
+"""Frameworks that copy floats move four times as much."""
+HOST_CARDS: Count
 
 fill("speed", sys.modules[__name__], CARD_CLASSES)

@@ -15,8 +15,6 @@ from app.core.speed import constants as c
 CARD_LABELS = ("card", "card_class")
 """Labels that differ between the cards of one question; the others are the same for all of them."""
 SOURCE_LABELS = ("source",)
-DEGREES = 4.0
-"""Degrees of freedom of the noise: measurements have heavy tails, so far rows count less."""
 ROUNDS = 6
 ONE_THREAD = 1_000_000
 """Multiplications of a matrix product that stay on one core."""
@@ -159,7 +157,7 @@ class Posterior:
             variance = noise**2 / trust
             whole = signal + np.diag(variance)
             rest = variance * np.linalg.solve(whole, log_ratio)
-            trust = (DEGREES + 1.0) / (DEGREES + (rest / noise) ** 2)
+            trust = (c.NOISE_DEGREES + 1.0) / (c.NOISE_DEGREES + (rest / noise) ** 2)
         inverse = np.asarray(np.linalg.inv(whole), dtype=np.float64)
         return cls(tuple(causes), points, log_ratio, whole, inverse, inverse @ log_ratio, noise**2)
 

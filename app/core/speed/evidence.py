@@ -24,14 +24,12 @@ from app.core.speed.measurements import (
     observe,
     series_of,
 )
-from app.core.speed.own import NO_OWN, OWN_WIDTH, OwnCorrection, OwnRow, own_rows
+from app.core.speed.own import NO_OWN, OwnCorrection, OwnRow, own_rows
 from app.core.speed.terms import Shape
 from app.core.workload import Workload
 
 PHASES = ("prefill", "decode", "serving", "other")
 """Parts of an answer that are corrected apart."""
-FAR_OCTAVES = 2.0
-"""Beyond this distance a measurement of the card itself counts as a calibration, not as a measurement."""
 SHOWN_ROWS = 5
 
 
@@ -263,7 +261,7 @@ class Phase:
         return self.evidence.alike(self.asked)
 
     def close(self, card: int, count: int) -> tuple[str, ...]:
-        """Ids of the measurements within `FAR_OCTAVES` of the question on a card and number of cards.
+        """Ids of the measurements within FAR_OCTAVES of the question on a card and number of cards.
 
         Parameters
         ----------
@@ -281,7 +279,7 @@ class Phase:
         own = np.flatnonzero(points.codes["card"][rows] == code)
         octaves = apart[own] + np.abs(points.count[rows[own]] - np.log2(float(count)))
         nearest = np.argsort(octaves, kind="stable")[:SHOWN_ROWS]
-        return tuple(self.evidence.rows[rows[own[i]]].id for i in nearest if octaves[i] <= FAR_OCTAVES)
+        return tuple(self.evidence.rows[rows[own[i]]].id for i in nearest if octaves[i] <= c.FAR_OCTAVES)
 
     @cached_property
     def least(self) -> float:
@@ -354,7 +352,7 @@ class Corrections:
         if weight is None:
             return width
         share = np.array([weight[int(self.cards[card]), plan] for card, plan in cells])
-        return np.asarray((1.0 - share) * width + share * np.minimum(width, OWN_WIDTH), dtype=np.float64)
+        return np.asarray((1.0 - share) * width + share * np.minimum(width, c.OWN_WIDTH), dtype=np.float64)
 
     def widths(self, cells: Sequence[tuple[int, int]], phase: str) -> Floats:
         """Half-widths of the 80 % interval of one phase in some cells (card, plan), natural logarithms."""

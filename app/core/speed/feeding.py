@@ -6,11 +6,9 @@ import numpy as np
 
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats, GpuTable
+from app.core.speed import constants as c
 from app.core.tracing import floats
 from app.core.units import GB, Number
-
-BYTES_PER_PIXEL = 3.0
-"""Decoded RGB at one byte per channel; frameworks that copy floats move four times as much."""
 
 register(
     Formula(
@@ -32,9 +30,9 @@ def copy_limit_s(cards: GpuTable, images: Number, pixels: Number) -> Floats:
     -----
     ResNet-50 at 1761 img/s of 224 x 224 uint8 needs 0.27 GB/s: PCIe 3.0 x16 is no limit.
     """
-    return floats(np.multiply(images, pixels) * BYTES_PER_PIXEL / (cards.copy_gb_s * GB))
+    return floats(np.multiply(images, pixels) * c.BYTES_PER_PIXEL / (cards.copy_gb_s * GB))
 
 
-def copy_gb_s(images_per_s: Number, pixels: Number, bytes_per_pixel: float = BYTES_PER_PIXEL) -> Number:
+def copy_gb_s(images_per_s: Number, pixels: Number, bytes_per_pixel: float = c.BYTES_PER_PIXEL) -> Number:
     """GB/s that a rate of images needs on the bus."""
     return np.multiply(images_per_s, pixels) * bytes_per_pixel / GB

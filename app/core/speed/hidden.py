@@ -12,7 +12,7 @@ import numpy as np
 from app.core.estimates import Basis
 from app.core.gpu_table import Index
 from app.core.speed import constants as c
-from app.core.speed.evidence import FAR_OCTAVES, Evidence, thin_constants, thin_factor
+from app.core.speed.evidence import Evidence, thin_constants, thin_factor
 
 SPLITS = ("report_half", "row", "source", "card", "model", "neither")
 """What is hidden together: the whole report half; each row; all rows of its source family, of its card, of
@@ -116,7 +116,7 @@ def _held(
     one = points.take(np.array([row]))
     kind = kinds[evidence.rows[row].id]
     apart = evidence.distance(one)[left]
-    near = apart <= FAR_OCTAVES
+    near = apart <= c.FAR_OCTAVES
     family = points.codes["card_class"][row]
     known_family = bool(np.any(points.codes["card_class"][left] == family))
     known_model = bool(np.any(points.codes["model"][left] == points.codes["model"][row]))

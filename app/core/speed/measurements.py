@@ -19,10 +19,10 @@ from app.core.gpu import Benchmark
 from app.core.gpu_table import Floats, GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.resolve import resolve
+from app.core.speed import constants as c
 from app.core.speed.generation import schedule
 from app.core.speed.predict import predict
 from app.core.speed.scenarios import (
-    MLPERF_DENOISING_STEPS,
     MLPERF_SUITE,
     limit_ms,
     replica_plan,
@@ -42,15 +42,6 @@ UNIT_OF_FAMILY = {
 }
 MAX_CARDS = 8
 MAX_CARDS_TRAINING = 1024
-DECODED_TOKENS = 128.0
-"""Tokens written where a decode rate is published without their number."""
-PROMPT_TOKENS = 512.0
-VISION_BATCH = 64.0
-PRETRAINING_BATCH = 4.0
-PRETRAINING_ACCUMULATION = 16
-"""Where a pretraining rate is published without its batch: micro-batches enough to hide the traffic."""
-SATURATED_SEQUENCES = 2048.0
-"""Sequences in flight where a source reports the greatest load without saying how many."""
 STEPS_PER_S = "denoising_steps_per_s"
 QUERIES_PER_S = "samples_per_s"
 """Unit of language servers that count whole answers."""
@@ -138,18 +129,18 @@ def question_of(
         if scenario is not None:
             prompt, output = scenario.prompt, scenario.output
         elif row.phase == "prefill":
-            prompt, output = prompt or row.sequence_length or PROMPT_TOKENS, 1.0
+            prompt, output = prompt or row.sequence_length or c.PROMPT_TOKENS, 1.0
         elif row.phase == "decode":
-            prompt, output = prompt or 1.0, output or DECODED_TOKENS
+            prompt, output = prompt or 1.0, output or c.DECODED_TOKENS
         elif not output:
             return None
     length = row.sequence_length or (prompt or 0.0) + (output or 0.0)
     # Replicas fill up each by itself.
-    batch = row.batch_per_gpu or (SATURATED_SEQUENCES * row.gpu_count if scenario else _batch(row, model))
+    batch = row.batch_per_gpu or (c.PUBLISHED_SEQUENCES * row.gpu_count if scenario else _batch(row, model))
     if batch is None:
         return None
     size = int(row.image_size) if row.image_size and model.family in ("vision", "diffusion") else 0
-    accumulation = PRETRAINING_ACCUMULATION if model.family == "decoder" else 1
+    accumulation = int(c.PRETRAINING_ACCUMULATION) if model.family == "decoder" else 1
     kind = "language" if language else "denoising" if steps else "other"
     stack = BY_LABEL.get(engine)
     work = Workload(
@@ -206,12 +197,12 @@ def _batch(row: Benchmark, model: ModelArchitecture) -> float | None:
     if row.phase in ("prefill", "decode"):
         return 1.0
     if row.phase == "saturated":
-        return SATURATED_SEQUENCES
+        return c.PUBLISHED_SEQUENCES
     if row.task != "inference" and model.family == "decoder":
-        return PRETRAINING_BATCH
+        return c.PRETRAINING_BATCH
     if row.unit == STEPS_PER_S:
         return 1.0
-    return VISION_BATCH if model.family == "vision" else None
+    return c.VISION_BATCH if model.family == "vision" else None
 
 
 @dataclass(frozen=True)
@@ -305,7 +296,7 @@ def _predicted(
     if found[0][0].unit == STEPS_PER_S:
         rate = rate * schedule(work.model)[0]
     elif work.model.family == "diffusion" and found[0][0].scenario == MLPERF_SUITE:
-        rate = rate * schedule(work.model)[0] / MLPERF_DENOISING_STEPS
+        rate = rate * schedule(work.model)[0] / c.MLPERF_DENOISING_STEPS
     elif found[0][0].unit == QUERIES_PER_S and work.model.family == "decoder":
         rate = rate / shape.output
     kind = "prefill" if phase == "prefill" else terms.kind

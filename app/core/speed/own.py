@@ -23,8 +23,6 @@ from app.core.workload import Parallelism, Workload
 RUN = "run"
 """Reading and writing together, as one figure."""
 PARTS = ("prefill", "decode")
-OWN_WIDTH = 0.10
-"""Half-width of the 80 % interval of a question that was measured, natural logarithm."""
 NEAR = float(np.exp(-2.0))
 """Least weight of a measurement that is named as the basis: two octaves away."""
 

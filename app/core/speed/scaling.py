@@ -10,8 +10,6 @@ from app.core.speed import constants as c
 from app.core.tracing import floats, named, picked
 from app.core.units import GB, Number
 
-HOST_CARDS = 8.0
-
 register(
     Formula(
         "speed.all_reduce",
@@ -72,7 +70,7 @@ def link_gb_s(cards: GpuTable, members: Number) -> Floats:
     """
     direct = np.where(np.less_equal(members, cards.link_cards), cards.link_gb_s, 0.0)
     inside = np.maximum(direct, cards.pcie_gb_s)
-    return np.where(np.greater(members, HOST_CARDS), np.minimum(inside, c.NETWORK_GB_S), inside)
+    return np.where(np.greater(members, c.HOST_CARDS), np.minimum(inside, c.NETWORK_GB_S), inside)
 
 
 def message_s(cards: GpuTable, members: Number) -> Floats:
@@ -95,14 +93,14 @@ def gradient_gb_s(cards: GpuTable, members: Number) -> Floats:
     whose rate the cards share. BERT-large on eight RTX 8000 (PCIe 3): 3 GB/s, on eight A40 (PCIe 4): 30 GB/s.
     """
     # Rings over several hosts run inside each first.
-    inside = np.minimum(floats(members), HOST_CARDS)
+    inside = np.minimum(floats(members), c.HOST_CARDS)
     crossing = np.greater(inside, c.ROOT_CARDS) & np.less_equal(cards.copy_gb_s, c.SOCKET_BUS_GB_S)
     peer = cards.pcie_gb_s * picked(crossing, c.SOCKET_SHARE, c.BUCKET_SHARE)
     staged = np.minimum(cards.pcie_gb_s, c.STAGED_GB_S / inside)
     over_pcie = np.where(np.less(cards.pcie_gb_s, cards.copy_gb_s), staged, peer)
     direct = np.where(np.less_equal(inside, cards.link_cards), cards.link_gb_s, 0.0)
     rate = np.maximum(direct, over_pcie)
-    return np.where(np.greater(members, HOST_CARDS), np.minimum(rate, c.NETWORK_GB_S), rate)
+    return np.where(np.greater(members, c.HOST_CARDS), np.minimum(rate, c.NETWORK_GB_S), rate)
 
 
 def all_reduce_s(

@@ -9,6 +9,7 @@ import numpy as np
 
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu import Benchmark
+from app.core.speed import constants as c
 from app.core.speed.inference import read_bytes
 from app.core.units import GIB
 from app.core.workload import Parallelism, Workload
@@ -52,30 +53,15 @@ class Scenario:
     """Limit per output token of the server scenario, milliseconds, at the 99th percentile."""
 
 
-ARTICLE_TOKENS = 781.0
-"""Mean length of the CNN/Daily Mail articles that GPT-J and Llama 3.1 8B summarise."""
-QUESTION_TOKENS = 300.0
-"""Assumed mean prompt of OpenOrca (Llama 2 70B, Mixtral), cut at 1,024 tokens by the rules."""
 MLPERF: Mapping[str, Scenario] = {
-    "gpt-j-6b": Scenario(ARTICLE_TOKENS, 69.0, 20_000.0 / 69.0),
-    "llama-3.1-8b": Scenario(ARTICLE_TOKENS, 128.0, 100.0),
-    "llama-2-70b": Scenario(QUESTION_TOKENS, 294.0, 200.0),
-    "llama-3.1-405b": Scenario(9_400.0, 685.0, 175.0),
-    "mixtral-8x7b": Scenario(QUESTION_TOKENS, 146.0, 200.0),
-    "deepseek-r1-671b": Scenario(800.0, 3_886.0, 80.0),
+    name: Scenario(prompt, c.MLPERF_OUTPUT_TOKENS[name], c.MLPERF_TOKEN_MS[name])
+    for name, prompt in c.MLPERF_PROMPT_TOKENS.items()
 }
-"""By model id. Output lengths (rounded) and limits are read in the suite; the prompts of 405B (9,400) and R1
-(800) are assumed from its announcements."""
+"""By model id."""
 MLPERF_SUITE = "mlperf"
 """As the column `scenario` names it."""
 MLPERF_LOADS = ("saturated", "server")
 """Interactive rows stay out: their limit on the first token binds, and no question states one."""
-MEAN_OVER_P99 = 0.75
-"""Mean time per output token of a server that just keeps a limit at the 99th percentile."""
-MLPERF_DENOISING_STEPS = 20.0
-"""Denoising steps per image that the rules of MLPerf Stable Diffusion XL fix, with guidance."""
-FREE_SHARE = 0.4
-"""Share of a replica's memory that weights leave to the KV cache in published serving runs."""
 MAX_TENSOR = 8
 
 
@@ -88,7 +74,7 @@ def scenario_of(row: Benchmark) -> Scenario | None:
 
 def limit_ms(row: Benchmark, scenario: Scenario) -> float | None:
     """Mean milliseconds per output token that the row's scenario allows; None offline."""
-    return None if row.phase == "saturated" else MEAN_OVER_P99 * scenario.server_ms
+    return None if row.phase == "saturated" else c.MEAN_OVER_P99 * scenario.server_ms
 
 
 def stated_precision(row: Benchmark) -> str:
@@ -109,7 +95,7 @@ def replica_plan(work: Workload, count: int, usable_gib: float) -> Parallelism:
     """
     weights_gib = float(np.asarray(read_bytes(work))) / GIB
     tensor = 1
-    while tensor < min(count, MAX_TENSOR) and not weights_gib <= (1.0 - FREE_SHARE) * usable_gib * tensor:
+    while tensor < min(count, MAX_TENSOR) and not weights_gib <= (1.0 - c.FREE_SHARE) * usable_gib * tensor:
         tensor *= 2
     while count % tensor:
         tensor //= 2
