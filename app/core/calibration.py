@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_type_hints
 
-import numpy as np
-
 from app.core.symbols import SYMBOLS, Symbol
 from app.core.tracing import Constant
 
@@ -56,6 +54,8 @@ class Quantity:
     most: float
     keys: tuple[str, ...] = ()
     """Of a table: all that it must name, and no other; empty: as the file has it."""
+    by_class: bool = False
+    """A vector over card classes."""
 
 
 Factor = Annotated[float, Quantity("1", 1e-4, 1000.0)]
@@ -281,6 +281,7 @@ class _Filled(NamedTuple):
     module: Any
     declared: Mapping[str, Any]
     classes: tuple[str, ...]
+    vector: Callable[[list[float]], Any]
     refresh: Callable[[Entry], None] | None
 
 
@@ -302,15 +303,19 @@ def installed() -> Calibration:
 
 
 def fill(
-    part: str, module: Any, classes: Sequence[str] = (), refresh: Callable[[Entry], None] | None = None
+    part: str,
+    module: Any,
+    classes: Sequence[str] = (),
+    vector: Callable[[list[float]], Any] = list,
+    refresh: Callable[[Entry], None] | None = None,
 ) -> None:
     """Give every annotated name of a module its value.
 
     Parameters
     ----------
     part: of the table. module: its annotations are `Annotated` with a `Quantity` over float, a mapping of
-    floats, or an array. classes: card classes, in the order of such arrays. refresh: called when `tried` has
-    changed an entry, where its value was copied elsewhere.
+    floats, or a vector. classes, vector: card classes in the order of such vectors, and what makes one.
+    refresh: called when `tried` has changed an entry, where its value was copied elsewhere.
 
     Errors
     ------
@@ -326,11 +331,12 @@ def fill(
     if unknown:
         first = min((entries[name][0] for name in unknown), key=lambda entry: entry.line)
         raise CalibrationFault(f"{table.file}, line {first.line}: no constant is called {first.name}")
+    filled = _Filled(module, declared, tuple(classes), vector, refresh)
     for name, hint in declared.items():
         for entry in entries[name]:
             _check(entry, hint.__metadata__[0], table.file)
-        setattr(module, name, _value(entries[name], hint, classes, table.file))
-    _filled[part] = _Filled(module, declared, tuple(classes), refresh)
+        setattr(module, name, _value(entries[name], filled, table.file))
+    _filled[part] = filled
 
 
 def _check(entry: Entry, quantity: Quantity, file: str) -> None:
@@ -345,9 +351,12 @@ def _check(entry: Entry, quantity: Quantity, file: str) -> None:
         )
 
 
-def _value(entries: Sequence[Entry], hint: Any, classes: Sequence[str], file: str) -> Any:
-    first, kind, keys = entries[0], hint.__origin__, hint.__metadata__[0].keys
-    if kind is float:
+def _value(entries: Sequence[Entry], filled: _Filled, file: str) -> Any:
+    first, classes = entries[0], filled.classes
+    hint = filled.declared[first.name]
+    quantity: Quantity = hint.__metadata__[0]
+    keys = quantity.keys
+    if hint.__origin__ is float:
         if len(entries) > 1 or first.key:
             raise CalibrationFault(f"{file}, line {first.line}: {first.name} is a single value")
         return _named(first)
@@ -359,7 +368,7 @@ def _value(entries: Sequence[Entry], hint: Any, classes: Sequence[str], file: st
         raise CalibrationFault(
             f"{file}, line {first.line}: {first.name} names just {', '.join(keys)}; not so: {odd}"
         )
-    if getattr(kind, "__origin__", kind) is not np.ndarray:
+    if not quantity.by_class:
         return by_key
     unknown = by_key.keys() - {*classes, DEFAULT}
     if unknown or DEFAULT not in by_key:
@@ -367,7 +376,7 @@ def _value(entries: Sequence[Entry], hint: Any, classes: Sequence[str], file: st
             f"{file}, line {first.line}: {first.name} goes by card class and {DEFAULT}; "
             f"not so: {', '.join(sorted(unknown)) or 'no default'}"
         )
-    return np.array([by_key.get(name, by_key[DEFAULT]) for name in classes], dtype=np.float64)
+    return filled.vector([by_key.get(name, by_key[DEFAULT]) for name in classes])
 
 
 def _named(entry: Entry) -> float:
@@ -395,7 +404,7 @@ def tried(label: str, value: float) -> Iterator[None]:
         replace(other, value=value) if other.label == label else other
         for other in table.of_part(entry.part)[entry.name]
     ]
-    setattr(part.module, entry.name, _value(entries, part.declared[entry.name], part.classes, table.file))
+    setattr(part.module, entry.name, _value(entries, part, table.file))
     if part.refresh:
         part.refresh(entry)
     try:

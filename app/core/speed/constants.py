@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping
 from typing import Annotated
 
+import numpy as np
+
 from app.core.calibration import (
     Bytes,
     BytesBy,
@@ -38,7 +40,7 @@ from app.core.gpu_table import CARD_CLASSES, Floats
 
 FactorByCompute = Annotated[Mapping[str, float], Quantity("1", 1e-4, 1000.0, COMPUTE_GROUPS)]
 TflopsByCompute = Annotated[Mapping[str, float], Quantity("TFLOPS", 1.0, 10_000.0, COMPUTE_GROUPS)]
-FactorByClass = Annotated[Floats, Quantity("1", 1e-4, 1000.0)]
+FactorByClass = Annotated[Floats, Quantity("1", 1e-4, 1000.0, by_class=True)]
 
 # Vision: bytes that one activation element costs in a training step (AMP) and in a forward pass (16 bit).
 # 88 is 1.0 img/s per GB/s of ResNet-50 with its 11.1 M elements (PyTorch, NCHW); 54 is 1.65 (NHWC,
@@ -318,4 +320,4 @@ BYTES_PER_PIXEL: Bytes
 """Frameworks that copy floats move four times as much."""
 HOST_CARDS: Count
 
-fill("speed", sys.modules[__name__], CARD_CLASSES)
+fill("speed", sys.modules[__name__], CARD_CLASSES, np.array)
