@@ -11,7 +11,7 @@ from app.catalog.rates import HOME
 from app.catalog.records import Rental, effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.decide.cost import break_even_month
-from app.core.decide.guidance import availability_note, tensorflow_snippet, used_card_checks
+from app.core.decide.guidance import availability_note, power_advice, tensorflow_snippet, used_card_checks
 from app.core.decide.options import Cost, Fit, Option, Rent
 from app.core.estimates import Measurement, Message
 from app.core.gpu import Benchmark
@@ -96,6 +96,7 @@ def advice_on(
     note = availability_note(STRICT_SLA_PERCENT) if questions.strict_sla else None
     if note is not None:
         found.append(note)
+    found += power_advice(snapshot.gpu(option.gpu.id), option.count)
     if not work.engine_record.setup_text:
         return tuple(found), None
     found.append(Message("tensorflow_setup"))

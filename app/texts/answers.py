@@ -218,6 +218,9 @@ ANSWERS: dict[str, str] = {
     ),
     "low_utilisation": N_("The cards would work only {utilisation} of the time: compare with renting."),
     "power_supply": N_("Power supply: at least {minimum_w}, better {advised_w}."),
+    "open_fans_heat": N_(
+        "Cards with open fans heat each other: leave a slot free between them or take cards with a blower."
+    ),
     "used_age": N_("Age {years} years since launch."),
     "used_age_unknown": N_("The age of the card is not known."),
     "used_private_use": N_("Ask for proof of private use."),

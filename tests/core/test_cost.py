@@ -7,7 +7,7 @@ import pytest
 
 from app.core.decide.cost import (
     break_even_month,
-    energy_cny,
+    energy_kwh,
     ownership,
     work_hours,
 )
@@ -17,8 +17,8 @@ from app.core.question import Economics, Work
 
 def test_a_day_of_350_w():
     # 350 W x 24 h x 0.8 yuan/kWh = 6.72 yuan at load 1 and PUE 1.
-    assert float(energy_cny(350, 24, 0.8)) == pytest.approx(6.72)
-    assert float(energy_cny(350, 24, 0.8, pue=1.5)) == pytest.approx(10.08)
+    assert float(energy_kwh(350, 24) * 0.8) == pytest.approx(6.72)
+    assert float(energy_kwh(350, 24, pue=1.5) * 0.8) == pytest.approx(10.08)
 
 
 def test_parts_add_up():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from app.core.decide.guidance import (
     availability_note,
     growth,
+    power_advice,
     power_supply,
     tensorflow_snippet,
     used_card_checks,
@@ -101,9 +103,13 @@ def test_feature_39_next_size_that_no_longer_fits() -> None:
     ("cards", "cpu_w", "minimum", "advised"), [(1, 125.0, 750, 800), (2, 200.0, 1200, 1350)]
 )
 def test_feature_23_power_supply(cards: int, cpu_w: float, minimum: int, advised: int) -> None:
-    params = power_supply(cards, 350.0, cpu_w, open_air=True).params
+    params = power_supply(cards, 350.0, cpu_w).params
     assert (params["minimum_w"], params["advised_w"]) == (minimum, advised)
-    assert params["heat"] is (cards == 2)
+    card = replace(RTX_4090, tdp_w=350.0, form_factor="PCIe card", cooling="open fans")
+    said = power_advice(card, cards)
+    assert said[0] == power_supply(cards, 350.0, cpu_w)
+    assert [m.code for m in said[1:]] == (["open_fans_heat"] if cards == 2 else [])
+    assert power_advice(card, 8) == () and power_advice(replace(card, form_factor="SXM5"), 1) == ()
 
 
 def test_feature_33_a_3090_is_too_old_for_the_age_rule() -> None:

@@ -127,12 +127,12 @@ def ownership(
     """
     horizon = named(economics.months * economics.hours_per_month * economics.utilisation, "working_hours")
     busy = named(floats(horizon if busy_hours is None else busy_hours), "busy_hours")
-    kwh = named(floats(power_w * LOAD * economics.pue * busy / 1000.0), "energy_kwh")
+    kwh = named(floats(energy_kwh(power_w, busy, economics.pue)), "energy_kwh")
     purchase = named(floats(purchase_cny), "purchase_cny")
     host = named(floats(host_cny), "host_cny")
     energy = named(kwh * economics.electricity_cny_per_kwh, "energy_cny")
     residual = named(purchase * economics.residual, "residual_cny")
-    total = named(purchase + host + energy - residual, "total_cny")
+    total = named(floats(total_cny(purchase, 1.0 - economics.residual, host, energy)), "total_cny")
     with np.errstate(divide="ignore", invalid="ignore"):
         per_hour = total / horizon
         # With a given amount of work the money pays for that work, not for hours in which nothing runs.
@@ -154,11 +154,21 @@ def per_1000_cny(value: Number, purchase_cny: Number) -> Number:
     return value / (purchase_cny / YUAN_PER_KILO)
 
 
-def energy_cny(
-    power_w: Number, hours: Number, cny_per_kwh: Number, pue: Number = 1.0, load: Number = LOAD
-) -> Number:
-    """Price of the energy of a run. 350 W x 24 h x 0.8 yuan/kWh = 6.72 yuan."""
-    return np.multiply(power_w, hours) * load * pue * cny_per_kwh / 1000.0
+def energy_kwh(power_w: Number, hours: Number, pue: Number = 1.0, load: Number = LOAD) -> Number:
+    """Electricity of a run. 350 W x 24 h: 8.4 kWh, 6.72 yuan at 0.8 yuan/kWh."""
+    # What does not differ between options is multiplied first: over draws each further step is dear.
+    return power_w * (load * pue / 1000.0) * hours
+
+
+def total_cny(purchase_cny: Number, lost: Number, host_cny: Number, energy: Number) -> Number:
+    """Total of owning: the share of the purchase that is lost, hosts, energy.
+
+    Parameters
+    ----------
+    lost: 1 - residual; with the share of the purchase that hosts cost, where they follow its price.
+    host_cny: of hosts, what does not follow the price.
+    """
+    return purchase_cny * lost + host_cny + energy
 
 
 def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float | None = None) -> Floats:

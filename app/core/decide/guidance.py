@@ -130,7 +130,25 @@ def growth(work: Workload, gpu: Gpu, plan: Parallelism | None = None) -> tuple[f
     return best, None
 
 
-def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool = False) -> Message:
+WORKSTATION_CARDS = 4
+"""Most cards of one desk-side machine; beyond, a server brings its own supplies."""
+SLOT_CARD = "pcie"
+OPEN_FANS = "open"
+CPU_W = 125.0
+LARGER_CPU_W = 200.0
+"""Processor of a machine for one card, and for several."""
+
+
+def power_advice(gpu: Gpu, count: int) -> tuple[Message, ...]:
+    """Power supply, and heat where cards blow at each other, of an option that fits a workstation."""
+    if not gpu.tdp_w or count > WORKSTATION_CARDS or SLOT_CARD not in gpu.form_factor.lower():
+        return ()
+    supply = power_supply(count, gpu.tdp_w, CPU_W if count == 1 else LARGER_CPU_W)
+    open_fans = count > 1 and OPEN_FANS in gpu.cooling
+    return (supply, Message("open_fans_heat")) if open_fans else (supply,)
+
+
+def power_supply(cards: int, tdp_w: float, cpu_w: float = CPU_W) -> Message:
     """Power supply for a workstation.
 
     Parameters
@@ -138,12 +156,10 @@ def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool 
     cards: number of cards.
     tdp_w: board power of one, W.
     cpu_w: processor, W.
-    open_air: cards that blow into the case.
 
     Returns
     -------
-    `power_supply` with `minimum_w` (what vendors ask for), `advised_w`, and `heat` true where two or more
-    open-air cards share a case.
+    `power_supply` with `minimum_w` (what vendors ask for) and `advised_w`.
 
     Notes
     -----
@@ -155,15 +171,7 @@ def power_supply(cards: int, tdp_w: float, cpu_w: float = 125.0, open_air: bool 
     minimum = math.ceil((load + cpu_w + 100.0) * 1.2 / 50.0) * 50
     if cards == 1:
         minimum = math.floor(exact / 50.0) * 50
-    return Message(
-        "power_supply",
-        {
-            "cards": cards,
-            "minimum_w": min(minimum, advised),
-            "advised_w": advised,
-            "heat": open_air and cards >= 2,
-        },
-    )
+    return Message("power_supply", {"minimum_w": min(minimum, advised), "advised_w": advised})
 
 
 def used_card_checks(launch_date: str, today: date, oldest_years: float = 2.0) -> tuple[Message, ...]:

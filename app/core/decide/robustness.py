@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.core.decide.cost import LOAD
+from app.core.decide.cost import energy_kwh, total_cny
 from app.core.decide.options import Flip, Robustness, objective_score
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
 from app.core.kept import keep
 from app.core.memory import estimate as estimate_memory
 from app.core.question import HOST_SHARE, Economics
+from app.core.tracing import floats
 
 if TYPE_CHECKING:
     from app.core.decide.shortlist import Cell, Ranking
@@ -109,14 +110,13 @@ class Field:
             e = self.economics
             span = e.months if months is None else months
             share = e.utilisation if utilisation is None else utilisation
-            # What does not differ between options is multiplied first: over draws each further step is dear.
             kwh_cny = e.electricity_cny_per_kwh * electricity
             if self.hours is None:
-                energy = self.power_w * (LOAD * e.pue / 1000.0) * (span * e.hours_per_month * share * kwh_cny)
+                busy: Floats | float = span * e.hours_per_month * share
             else:
                 busy = self.hours / speed * (1.0 if self.trains else span)
-                energy = self.power_w * (LOAD * e.pue / 1000.0) * kwh_cny * busy
-            total = self.price_cny * (1.0 - e.residual + self.host_share) * price + self.host_cny + energy
+            energy = energy_kwh(self.power_w, busy * kwh_cny, e.pue)
+            total = floats(total_cny(purchase, 1.0 - e.residual + self.host_share, self.host_cny, energy))
         rate = self.speed * speed
         return objective_score(
             self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
