@@ -349,3 +349,14 @@ def test_no_tensorflow_package_is_compiled_for_the_rtx_50_series(api: TestClient
     body = {"workload": workload, "filters": {"gpus": ["rtx5090"]}, "counts": [1], "limit": 1}
     flags = api.post("/api/v1/shortlist", json=body).json()["options"][0]["flags"]
     assert "framework_no_release_compiled" in [f["code"] for f in flags]
+
+
+def test_options_for_a_workstation_say_which_power_supply_they_need(api: TestClient) -> None:
+    cards = {"gpus": ["rtx4090", "h100-sxm5-80gb"]}
+    body = {"workload": LLAMA, "as_of": AS_OF, "filters": cards, "limit": 20}
+    options = api.post("/api/v1/shortlist?lang=en", json=body).json()["options"]
+    small = [o for o in options if o["gpu"]["id"] == "rtx4090" and o["count"] <= 4]
+    assert small and all("power_supply" in o["advice_codes"] for o in small)
+    assert all("Power supply: at least" in " ".join(o["advice"]) for o in small)
+    others = [o for o in options if o["count"] > 4 or "sxm" in o["gpu"]["id"]]
+    assert others and not any("power_supply" in o["advice_codes"] for o in others)
