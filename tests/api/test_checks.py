@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.checks import _EXAMPLE as PRINTED
+from app.api.checks import EXAMPLE as PRINTED
 from app.services import access, maintenance
 from app.services.measurements import predict_now
 from app.services.store import CatalogStore

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.api.checks import _EXAMPLE as PRINTED
+from app.api.checks import EXAMPLE as PRINTED
 from app.cli import main
 
 

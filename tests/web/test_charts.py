@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 from typing import Any
 
 import plotly.graph_objects as go
@@ -105,15 +106,16 @@ def test_the_axis_of_a_span_leaves_out_what_is_empty() -> None:
 
 
 def test_a_price_history_keeps_channels_apart() -> None:
-    def price(day: str, amount: float, currency: str, channel: str) -> dict[str, Any]:
-        return {
-            "amount_cny": amount,
-            "observed_on": day,
-            "per": "card",
-            "currency": currency,
-            "condition": "new",
-            "channel": channel,
-        }
+    def price(day: str, amount: float, currency: str, channel: str) -> Any:
+        return SimpleNamespace(
+            amount_cny=amount,
+            observed_on=day,
+            per="card",
+            currency=currency,
+            condition="new",
+            channel=channel,
+            unused_code=None,
+        )
 
     rows = [
         price("2025-01", 15000, "USD", "A"),

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 import pytest
 from fastapi.testclient import TestClient
 
-from app.api.checks import _EXAMPLE as PRINTED
+from app.api.checks import EXAMPLE as PRINTED
 from app.charts.measured import OTHERS, SERIES, Point, measured_chart
 from app.charts.measured_points import measured_of, measured_trace
 from app.core.decide.options import Option
