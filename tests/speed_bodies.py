@@ -1,12 +1,17 @@
-"""A kept report of the accuracy of speed that says nothing but how many measurements it is about."""
+"""Kept reports: of speed, saying nothing but how many measurements it is about; of prices, of one class."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from app.core.decide.backtest import PriceErrors
 from app.services.accuracy_answers import (
     AimedRanks,
     AimedScaling,
+    OneTable,
+    PriceAccuracyReport,
+    PriceBand,
+    PriceLimits,
     SpeedAccuracyReport,
     SpeedLimits,
     SpeedRows,
@@ -32,6 +37,22 @@ def speed_body(part: str = "report", total: int = 0, versions: Versions | None =
         constants=(),
         cases=SpeedRows(total, 0),
         versions=versions or Versions("0.0", "2026.10-00000000"),
+    )
+    found: dict[str, Any] = canonical(report)
+    return found
+
+
+def price_body() -> dict[str, Any]:
+    """As the database keeps it."""
+    report = PriceAccuracyReport(
+        part="prices",
+        inside=0.8,
+        groups=(PriceErrors("small", 1, 45, 20, 8, 0.03, 0.09, -0.01, 0.82, 0.05, 0.13),),
+        untested=("chinese",),
+        one_table=OneTable("DIY price list", 0.9, 0.8),
+        bands={"small": PriceBand(0.03, 0.02, 12), "server": PriceBand(0.3, 0.0, None)},
+        limits=PriceLimits(24, 420, 730, "card left out"),
+        versions=Versions("0.0", "2026.10-00000000"),
     )
     found: dict[str, Any] = canonical(report)
     return found

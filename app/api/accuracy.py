@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,7 +12,8 @@ from app.api.context import Context, Lang
 from app.api.problems import documented
 from app.api.route import ApiRoute
 from app.services.accuracy import memory_report
-from app.services.accuracy_answers import AccuracyAnswer
+from app.services.accuracy_answers import AccuracyAnswer, PriceAccuracyReport, SpeedAccuracyReport
+from app.services.accuracy_prices import PART as PRICES
 from app.services.speed_reports import FAILED, READY, SpeedReports
 
 router = APIRouter(tags=["accuracy"], route_class=ApiRoute)
@@ -41,15 +43,21 @@ def accuracy(
     del lang
 
     reports: SpeedReports = request.app.state.speed_reports
-    speed = reports.wait(Context.of(request).snapshot, part, LONGEST_WAIT_SECONDS)
+    snapshot = Context.of(request).snapshot
+    until = monotonic() + LONGEST_WAIT_SECONDS
+    prices = reports.wait(snapshot, PRICES, LONGEST_WAIT_SECONDS)
+    speed = reports.wait(snapshot, part, max(0.0, until - monotonic()))
 
     def compute(context: Context) -> AccuracyAnswer:
         chosen = None if part == "all" else part
         memory = memory_report(context.snapshot, chosen, rows, context.language)
-        return AccuracyAnswer(memory, speed.answer, memory.versions)
+        return AccuracyAnswer(
+            memory, speed.answer(SpeedAccuracyReport), prices.answer(PriceAccuracyReport), memory.versions
+        )
 
-    question = {"part": part, "rows": rows, "speed": [speed.status, (speed.body or {}).get("versions")]}
+    known = [[one.status, (one.body or {}).get("versions")] for one in (speed, prices)]
+    question = {"part": part, "rows": rows, "known": known}
     response = cached_answer(request, "accuracy", question, compute)
-    if speed.status not in (READY, FAILED):
+    if any(one.status not in (READY, FAILED) for one in (speed, prices)):
         response.headers["retry-after"] = str(SECONDS_TO_SPEED)
     return response

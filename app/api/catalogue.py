@@ -239,3 +239,26 @@ def sources(
     """Where every figure was read, with licence and attribution."""
     del lang
     return _list(request, "sources", {"kind": kind}, limit, cursor)
+
+
+@router.get(
+    "/engine-support",
+    summary="What runs on which cards",
+    response_model=lists.EngineSupportList,
+    responses=_FOUND,
+)
+def engine_support(
+    request: Request,
+    gpu: GpuName = None,
+    engine: Text = None,
+    status: Text = None,
+    feature_kind: Text = None,
+    q: Text = None,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    lang: Lang = None,
+) -> Response:
+    """Statements on engines, plugins and libraries, with version and source. `q` is part of the words."""
+    del lang
+    filters = {"gpu": gpu, "engine": engine, "status": status, "feature_kind": feature_kind, "q": q}
+    return _list(request, "engine_support", filters, limit, cursor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
@@ -30,6 +30,7 @@ RULES = (
     "currency",
     "rent_share",
     "known_deviation",
+    "export_limits",
     "provenance",
 )
 
@@ -96,6 +97,20 @@ FASTEST_PIN = (
 )
 MOST_BANDWIDTH_PER_GIB = 90.0
 """GB/s for one GiB: 76 is the most of any card (RTX 3080, Rubin)."""
+LIMITED_MAKERS = ("NVIDIA", "AMD", "Intel")
+"""Makers of cards under the export rules of the United States."""
+BITS = {
+    "fp16_tflops": 16,
+    "bf16_tflops": 16,
+    "fp8_tflops": 8,
+    "int8_tops": 8,
+    "fp4_tflops": 4,
+}
+TOTAL_PERFORMANCE_LIMIT = 4800.0
+"""Dense tera-operations x bits: ECCN 3A090 of 2022-10-07, and without its limit on links 2023-10-17."""
+BANDWIDTH_LIMIT_GB_S = 1400.0
+"""Letters to the makers of 2025-04."""
+LIMITED_REGION = "CN"
 PRICE_FACTOR = 2.2
 RENT_SHARE = 0.55
 """A month's rent above this share of the price of a new card is most likely a year's: the dearest list price
@@ -134,6 +149,7 @@ class LintCard:
     """A process sees the memory of one of them."""
     figures: Mapping[str, float] = field(default_factory=dict)
     memory_type: str = ""
+    vendor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +332,26 @@ def rent_share(rents: Iterable[LintRent], purchase_cny: Mapping[str, float]) -> 
             yield Finding("rent_share", r.gpu_id, figure, r.cny_per_gpu_hour, usual, text)
 
 
+def export_limits(cards: Iterable[LintCard], remarked: Collection[str]) -> Iterator[Finding]:
+    """Cards over the limits of 2022, 2023 or 2025 of which no remark on their sale is known.
+
+    Notes
+    -----
+    The limits on performance by die area are left out: few areas are known.
+    """
+    for card in cards:
+        if card.vendor not in LIMITED_MAKERS or card.id in remarked:
+            continue
+        total = max((card.figures.get(name, 0.0) * bits for name, bits in BITS.items()), default=0.0)
+        bandwidth = card.figures.get("bandwidth_gb_s", 0.0)
+        if total >= TOTAL_PERFORMANCE_LIMIT:
+            said = f"total performance {total:.0f}, over the limit, and no remark on its sale"
+            yield Finding("export_limits", card.id, "total", total, TOTAL_PERFORMANCE_LIMIT, said)
+        elif bandwidth >= BANDWIDTH_LIMIT_GB_S:
+            said = f"{bandwidth:.0f} GB/s, over the limit, and no remark on its sale"
+            yield Finding("export_limits", card.id, "bandwidth_gb_s", bandwidth, BANDWIDTH_LIMIT_GB_S, said)
+
+
 def provenance(
     file: str, rows: Iterable[Mapping[str, Any]], sources: Mapping[str, Mapping[str, Any]], date_field: str
 ) -> Iterator[Finding]:
@@ -434,6 +470,7 @@ def lint_database(engine: Engine) -> LintReport:
             *price_history(prices := _prices(connection)),
             *currency(prices),
             *rent_share(_rents(connection), _purchase(prices)),
+            *export_limits(cards, _remarked(connection)),
             *_provenance(connection),
         ]
     ids = {card.id for card in cards}
@@ -456,9 +493,15 @@ def _cards(connection: Connection) -> list[LintCard]:
             r.gpus_per_board,
             figures.get(r.id, {}),
             r.memory_type,
+            r.vendor,
         )
         for r in connection.execute(select(table_of(tables.GpuRow)))
     ]
+
+
+def _remarked(connection: Connection) -> frozenset[str]:
+    row = table_of(tables.AvailabilityRow)
+    return frozenset(connection.scalars(select(row.c.gpu_id).where(row.c.region == LIMITED_REGION)))
 
 
 def _prices(connection: Connection) -> list[LintPrice]:

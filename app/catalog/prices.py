@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from statistics import median
 from typing import Any
@@ -19,6 +20,8 @@ from app.catalog.records import (
     PriceObservation,
     Quote,
 )
+from app.core.decide.evidence import Valued
+from app.core.decide.market import Price
 from app.core.gpu import PriceChoice, Source
 from app.core.question import PriceRules
 from app.core.quotes import tax_bases
@@ -34,6 +37,11 @@ OVERRIDE_SOURCE = Source("override", "", "Price given in the request", kind="ove
 _TAX_PREFERENCE = {"included": 0, "unknown": 1, "excluded": 2}
 
 
+DAYS_OF_A_CHANNEL = 60
+"""So many of its newest days are weighed; what is older than all of them decides nothing."""
+LOW = "low"
+
+
 class _Series:
     """Observations of one card, condition and unit (card or server), newest first, with its history."""
 
@@ -47,8 +55,24 @@ class _Series:
         for o in reversed(self.market):
             self._days.setdefault(o.currency, []).append(o.day)
             self._amounts.setdefault(o.currency, []).append(o.amount)
+        self._channels: dict[tuple[str, str, str], list[PriceObservation]] = {}
+        for o in self.market:
+            self._channels.setdefault((o.currency, o.region, o.channel), []).append(o)
         # One assignment replaces it whole, so that threads may share it.
         self._stretch: tuple[tuple[str, int, int], list[float]] = (("", 0, 0), [])
+
+    def newest(self, number: int) -> Iterable[PriceObservation]:
+        """Launch prices, and of each channel the observations of its newest days up to a day."""
+        yield from (o for o in self.launch if o.day <= number)
+        for rows in self._channels.values():
+            first = bisect_left(rows, -number, key=lambda o: -o.day)
+            days = 0
+            for i in range(first, len(rows)):
+                if i == first or rows[i].day != rows[i - 1].day:
+                    days += 1
+                    if days > DAYS_OF_A_CHANNEL:
+                        break
+                yield rows[i]
 
     def doubt(self, o: PriceObservation, as_of: int) -> str:
         """Why an observation is too far from its card's own history to be used; empty when it is not.
@@ -100,7 +124,14 @@ class CardPrices:
         self._replaced_from = {o.supersedes: o.day for o in self.observations if o.supersedes}
         self._replaced_quotes = {q.supersedes for q in self.quotes if q.supersedes}
 
-    def choose(self, as_of: date, rules: PriceRules, condition: str, rates: Rates) -> PriceChoice | None:
+    def choose(
+        self,
+        as_of: date,
+        rules: PriceRules,
+        condition: str,
+        rates: Rates,
+        valued: Valued | None = None,
+    ) -> PriceChoice | None:
         """The price of one card in a condition, or None when there is none that may count.
 
         Parameters
@@ -109,19 +140,21 @@ class CardPrices:
         rules: greatest age [days], tax basis, region.
         condition: new, used, refurbished or modded.
         rates: exchange rates.
+        valued: what it costs today by the evidence there is.
 
         Notes
         -----
-        In this order: valid quote; newest day inside the age limit, in the currency of the asked
-        region (that region first); an older one, marked stale; another currency at the dated rate, marked
-        converted; the launch price of a new card, marked. Within the day by CHANNEL_ORDER, several of one
-        channel by their median. Quotes are put on the asked tax basis by their own rate, with tax where none
-        is asked: net is never set against gross.
+        In this order: valid quote; what the amount of today rests on; where no amount can be stated, what was
+        seen last: newest day inside the age limit, in the currency of the asked region (that region first);
+        an older one, marked stale; another currency at the dated rate, marked converted; the launch price of
+        a new card, marked. Within the day by CHANNEL_ORDER, several of one channel by their median. Quotes
+        are put on the asked tax basis by their own rate, with tax where none is asked: net is never set
+        against gross.
         """
         return (
             self._quoted(as_of, rules, condition, PER_CARD, rates)
-            or self._observed(as_of, rules, condition, PER_CARD, rates)
-            or self._launched(as_of, rules, condition, rates)
+            or self._valued(as_of, rules, rates, valued)
+            or self._last_seen(as_of, rules, condition, PER_CARD, rates, valued)
         )
 
     def choose_market(
@@ -131,11 +164,39 @@ class CardPrices:
         return self._observed(as_of, rules, condition, PER_CARD, rates)
 
     def choose_server(
-        self, as_of: date, rules: PriceRules, condition: str, rates: Rates
+        self,
+        as_of: date,
+        rules: PriceRules,
+        condition: str,
+        rates: Rates,
+        valued: Valued | None = None,
     ) -> PriceChoice | None:
-        """The price of a whole 8-card machine, host included; it serves count 8 only and is never divided."""
-        return self._quoted(as_of, rules, condition, PER_SERVER, rates) or self._observed(
-            as_of, rules, condition, PER_SERVER, rates
+        """The price of a whole 8-card machine, host included; whole machines only, never divided."""
+        return (
+            self._quoted(as_of, rules, condition, PER_SERVER, rates)
+            or self._valued(as_of, rules, rates, valued)
+            or self._last_seen(as_of, rules, condition, PER_SERVER, rates, valued)
+        )
+
+    def market_prices(self) -> Iterable[Price]:
+        """Every dated price that is not held or replaced, in the terms of the market."""
+        replaced = set(self._replaced_from)
+        for series in self._series.values():
+            for rows in (series.market, series.launch):
+                yield from (_market_price(o) for o in rows if o.id not in replaced)
+
+    def visible(self, as_of: date, rules: PriceRules, condition: str, per: str) -> tuple[Price, ...]:
+        """Prices of a condition and unit that may count on a day, in the terms of the market."""
+        series = self._series.get((condition, per))
+        if series is None:
+            return ()
+        number = as_of.toordinal()
+        return tuple(
+            _market_price(o)
+            for o in series.newest(number)
+            if _tax_matches(rules.tax, o.tax)
+            and not self._replaced(o, number)
+            and (o.channel_kind == LAUNCH or not series.doubt(o, number))
         )
 
     def unused(self, as_of: date, rates: Rates) -> list[tuple[PriceObservation, str]]:
@@ -173,7 +234,7 @@ class CardPrices:
         ]
         if not valid:
             return None
-        # All of them can be bought at today, on one tax basis: the lowest counts, the others are the range.
+        # All of them can be bought at today, on one tax basis: the lowest counts.
         amount_cny, best, use = min(valid, key=lambda item: (item[0], -item[1].first_day, item[1].id))
         amount = _on_basis(best, basis)
         moved = amount != best.unit_price
@@ -194,8 +255,11 @@ class CardPrices:
             ageing=False,
             stale=False,
             n=len(valid),
+            evidence="firm",
+            rests_on="quote",
             low_cny=amount_cny,
-            high_cny=max(item[0] for item in valid),
+            expected_cny=amount_cny,
+            high_cny=amount_cny,
             source=Source(f"quote:{best.id}", "", best.supplier, kind="quote", read_on=best.quoted_on),
             kind="quote",
             note=best.note,
@@ -206,6 +270,38 @@ class CardPrices:
             tax_rate=bases.tax_rate if moved else None,
             tax_rate_assumed=moved and bases.rate_assumed,
         )
+
+    def _valued(
+        self, as_of: date, rules: PriceRules, rates: Rates, valued: Valued | None
+    ) -> PriceChoice | None:
+        if valued is None or valued.evidence == "none":
+            return None
+        by_id = {o.id: o for o in self.observations}
+        rows = [by_id[p.id] for p in valued.prices]
+        kind = LAUNCH if valued.basis == LAUNCH else "observation"
+        return replace(
+            self._choice(rows, as_of, rules, rates, kind),
+            evidence=valued.evidence,
+            rests_on=valued.basis,
+            low_cny=valued.low_cny,
+            expected_cny=valued.expected_cny,
+            high_cny=valued.high_cny,
+        )
+
+    def _last_seen(
+        self,
+        as_of: date,
+        rules: PriceRules,
+        condition: str,
+        per: str,
+        rates: Rates,
+        valued: Valued | None,
+    ) -> PriceChoice | None:
+        """What was seen last of a card of which no amount can be stated for today."""
+        found = self._observed(as_of, rules, condition, per, rates)
+        if found is None and per == PER_CARD:
+            found = self._launched(as_of, rules, condition, rates)
+        return found and replace(found, evidence="none", refused=valued.refused if valued else "no_price")
 
     def _is_valid(self, quote: Quote, day: int) -> bool:
         dropped = quote.withdrawn or quote.held or quote.id in self._replaced_quotes
@@ -283,8 +379,6 @@ class CardPrices:
             ageing=age >= AGEING_FROM_DAYS and not stale,
             stale=stale,
             n=sum(o.n for o in rows),
-            low_cny=min(amounts) * use.rate,
-            high_cny=max(amounts) * use.rate,
             source=first.source,
             kind=kind,
             variant_assumed=any(o.variant_assumed for o in rows),
@@ -292,6 +386,25 @@ class CardPrices:
             observation_ids=tuple(o.id for o in rows),
             **_conversion(first.currency, use),
         )
+
+
+def _market_price(o: PriceObservation) -> Price:
+    return Price(
+        o.gpu_id,
+        o.condition,
+        o.amount,
+        o.day,
+        o.channel,
+        o.channel_kind,
+        o.currency,
+        o.region,
+        o.per,
+        o.quality == LOW or o.variant_assumed or o.bare_year,
+        o.id,
+        o.tax,
+        o.n,
+        o.name_as_written,
+    )
 
 
 def own_price(gpu_id: str, condition: str, amount_cny: float, as_of: date) -> PriceChoice:
@@ -313,7 +426,10 @@ def own_price(gpu_id: str, condition: str, amount_cny: float, as_of: date) -> Pr
         stale=False,
         converted=False,
         n=1,
+        evidence="firm",
+        rests_on="override",
         low_cny=amount_cny,
+        expected_cny=amount_cny,
         high_cny=amount_cny,
         source=OVERRIDE_SOURCE,
         kind="override",

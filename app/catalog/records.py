@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from app.core.answer import answer
+from app.core.decide.evidence import CHANNELS_READ
 from app.core.gpu import Figure, Source
 from app.core.model.architecture import ModelArchitecture
 
@@ -53,9 +54,8 @@ def is_bare_year(text: str) -> bool:
 
 UNDATED = 0
 """Day number of an observation without a date."""
-CHANNEL_ORDER = ("retail", "quote", "diy", "listings_mean", "asking", "listings_lowest", "article")
-"""Kinds of channel, the best first, when several speak of one day. A quote that the market only reports has
-no validity; it counts as a seller's dated offer."""
+CHANNEL_ORDER = CHANNELS_READ
+"""Kinds of channel, the best first, when several speak of one day."""
 CHANNEL_RANK = {kind: rank for rank, kind in enumerate(CHANNEL_ORDER)}
 LAUNCH = "launch"
 CHANNEL_KINDS = (*CHANNEL_ORDER, LAUNCH)
@@ -229,6 +229,15 @@ REMARKS: Mapping[str, str] = {
     "on_sale": "sold",
     "preferred": "sold",
     "announced": "announced",
+    "cancelled": "not sold",
+    "not_shipped": "not sold",
+    "available": "sold",
+    "module_only": "sold",
+    "sold_in_server_only": "sold",
+    "advised_against": "restricted",
+    "driver_last_branch": "support ends",
+    "framework_ending": "support ends",
+    "vendor_support_ended": "support ends",
 }
 """Status of a remark on availability -> its kind, as few as a filter or a table needs."""
 
@@ -245,6 +254,9 @@ class Availability:
     source: Source
     until_on: str = ""
     text_zh: str = ""
+    basis: str = ""
+    """read, or derived from thresholds; empty: read."""
+    quality: str = ""
 
     @property
     def kind(self) -> str:
@@ -256,7 +268,11 @@ class Availability:
         return self.from_on <= day and (not self.until_on or day[: len(self.until_on)] <= self.until_on)
 
 
-_ABOUT_TRADE = frozenset({"discontinued", "not_sold", "on_sale", "preferred", "announced"})
+_ABOUT_TRADE = frozenset(
+    "discontinued not_sold on_sale preferred announced cancelled not_shipped available module_only "
+    "sold_in_server_only".split()
+)
+_ABOUT_SUPPORT = frozenset({"driver_last_branch", "framework_ending", "vendor_support_ended"})
 _FORBIDS = ("licence_required", "not_permitted", "restricted")
 _SPEAKS_AGAINST = ("case_by_case", "conditional", "disputed", "reported_stop", "discouraged")
 GLOBAL = "global"
@@ -270,9 +286,9 @@ def deciding(facts: Iterable[Availability]) -> tuple[Availability, ...]:
     Whether a rule forbids a sale and whether somebody still sells are two questions: that a card has left
     the shops does not take its export rule away, and a new licence does not bring it back into them.
     """
-    heads: dict[bool, Availability] = {}
+    heads: dict[tuple[bool, bool], Availability] = {}
     for fact in sorted(facts, key=lambda f: f.from_on, reverse=True):
-        heads.setdefault(fact.status in _ABOUT_TRADE, fact)
+        heads.setdefault((fact.status in _ABOUT_TRADE, fact.status in _ABOUT_SUPPORT), fact)
     return tuple(sorted(heads.values(), key=_weight))
 
 
@@ -286,7 +302,7 @@ def governing_first(facts: Iterable[Availability]) -> tuple[Availability, ...]:
 def _weight(fact: Availability) -> int:
     if fact.status in _FORBIDS:
         return 0
-    if fact.status in ("discontinued", "not_sold"):
+    if fact.status in ("discontinued", "not_sold", "cancelled", "not_shipped"):
         return 1
     return 2 if fact.status in _SPEAKS_AGAINST else 3
 

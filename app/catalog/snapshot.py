@@ -13,6 +13,8 @@ from app.catalog.names import NameIndex
 from app.catalog.prices import CardPrices, own_price
 from app.catalog.rates import Rates
 from app.catalog.records import (
+    PER_CARD,
+    PER_SERVER,
     Availability,
     Fact,
     FigureEntry,
@@ -22,9 +24,15 @@ from app.catalog.records import (
     PriceObservation,
     Rental,
 )
+from app.catalog.valuing import Market
+from app.core.decide.engine_support import EngineSupport
+from app.core.decide.evidence import Valued
+from app.core.decide.market import Index
 from app.core.gpu import Benchmark, Figure, Gpu, PriceChoice, Source
 from app.core.question import CONDITIONS, DEFAULT_CONDITIONS, PriceRules
 
+Values = Mapping[tuple[str, str], Valued]
+"""(gpu id, condition) -> what it costs today."""
 Choices = Mapping[tuple[str, str], PriceChoice]
 """(gpu id, condition) -> the price that counts."""
 COVERAGE = ("fresh", "ageing", "old", "foreign", "launch", "none")
@@ -46,6 +54,7 @@ class Snapshot:
     rates: Rates
     rentals: tuple[Rental, ...]
     framework_support: tuple[FrameworkSupport, ...]
+    engine_support: tuple[EngineSupport, ...]
     memory_cases: tuple[MemoryCase, ...]
     entries: Mapping[str, tuple[FigureEntry, ...]]
     facts: Mapping[str, Mapping[str, Fact]]
@@ -57,7 +66,10 @@ class Snapshot:
     _gpus: Mapping[str, Gpu] = field(init=False, repr=False)
     _figures: Mapping[str, Mapping[str, Figure]] = field(init=False, repr=False)
     _by_gpu: Mapping[str, tuple[Benchmark, ...]] = field(init=False, repr=False)
-    _cache: Cache[Choices] = field(init=False, repr=False, default_factory=partial(Cache, _KEPT))
+    _market: Market = field(init=False, repr=False)
+    _choices: Cache[Choices] = field(init=False, repr=False, default_factory=partial(Cache, _KEPT))
+    _values: Cache[Values] = field(init=False, repr=False, default_factory=partial(Cache, _KEPT))
+    _indexes: Cache[Index] = field(init=False, repr=False, default_factory=partial(Cache, _KEPT))
 
     def __post_init__(self) -> None:
         derived = {
@@ -66,6 +78,7 @@ class Snapshot:
                 gpu_id: MappingProxyType({e.name: e.figure for e in entries if e.chosen})
                 for gpu_id, entries in self.entries.items()
             },
+            "_market": Market.of(self.gpus, self.cards, self.available, self.rates),
             "_by_gpu": _grouped((b.gpu_id, b) for b in self.benchmarks),
         }
         for name, value in derived.items():
@@ -165,18 +178,34 @@ class Snapshot:
         """Observations that cannot count on a day, with the code of the reason."""
         return [pair for card in self.cards.values() for pair in card.unused(as_of, self.rates)]
 
+    @property
+    def market(self) -> Market:
+        """The ledger and the cards as the market sees them."""
+        return self._market
+
+    def market_index(self, as_of: date) -> Index:
+        """How the prices of the classes of cards moved, as known on a day."""
+        return self._indexes.get(as_of, lambda: self._market.index(as_of))
+
+    def values(self, as_of: date, rules: PriceRules | None = None, per: str = PER_CARD) -> Values:
+        """What every card, or whole server, of which anything is known costs on a day, on what evidence."""
+        asked = rules or PriceRules()
+        key = (as_of, asked.max_age_days, asked.tax, asked.region, per)
+        return self._values.get(key, lambda: self._market.values(as_of, asked, per, self.market_index(as_of)))
+
     def _chosen(
         self, as_of: date, rules: PriceRules, conditions: tuple[str, ...], *, servers: bool
     ) -> Choices:
         key = (as_of, rules.max_age_days, rules.tax, rules.region, conditions, servers)
-        return self._cache.get(key, lambda: self._choose(as_of, rules, conditions, servers))
+        return self._choices.get(key, lambda: self._choose(as_of, rules, conditions, servers))
 
     def _choose(self, as_of: date, rules: PriceRules, conditions: tuple[str, ...], servers: bool) -> Choices:
         chosen: dict[tuple[str, str], PriceChoice] = {}
+        values = self.values(as_of, rules, PER_SERVER if servers else PER_CARD)
         for gpu_id, card in self.cards.items():
             choose = card.choose_server if servers else card.choose
             for condition in conditions:
-                choice = choose(as_of, rules, condition, self.rates)
+                choice = choose(as_of, rules, condition, self.rates, values.get((gpu_id, condition)))
                 if choice is not None:
                     chosen[gpu_id, condition] = choice
         return MappingProxyType(chosen)

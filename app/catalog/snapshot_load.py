@@ -31,6 +31,7 @@ from app.catalog.records import (
 )
 from app.catalog.snapshot import Snapshot
 from app.catalog.versions import latest, table_of
+from app.core.decide.engine_support import EngineSupport
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark, Figure, Gpu, Source
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
@@ -97,6 +98,12 @@ def load_snapshot(engine: Engine) -> Snapshot:
                 sorted(
                     _records(connection, observations.FRAMEWORK_SUPPORT, FrameworkSupport, of),
                     key=lambda r: (r.framework, _version_key(r.version)),
+                )
+            ),
+            engine_support=tuple(
+                sorted(
+                    _records(connection, observations.ENGINE_SUPPORT, EngineSupport, of),
+                    key=lambda r: (r.engine, r.vendor, r.hardware, r.feature_kind, r.formats, r.id),
                 )
             ),
             memory_cases=tuple(_records(connection, observations.MEMORY_CASES, MemoryCase, of)),

@@ -308,6 +308,31 @@ class FrameworkSupportRow(SQLModel, table=True):
     note: str = ""
 
 
+class EngineSupportRow(SQLModel, table=True):
+    """One statement about an engine, or a plugin of it, on a family of cards."""
+
+    __tablename__ = "engine_support"
+    id: str = Field(primary_key=True)
+    engine: str
+    plugin: str = ""
+    engine_version: str = ""
+    hardware: str
+    hardware_as_written: str = ""
+    vendor: str = ""
+    min_version: str = ""
+    formats: str = "any"
+    format_as_written: str = ""
+    feature: str = ""
+    feature_kind: str
+    status: str
+    refuses: bool = False
+    """Whether it keeps a card from the list: stated outright, and contradicted by nothing."""
+    evidence: str = ""
+    dated: str = ""
+    note: str = ""
+    source_id: str = Field(foreign_key="source.id")
+
+
 class AvailabilityRow(SQLModel, table=True):
     """Whether a card may be or can be bought in a region, from a date on."""
 
@@ -323,6 +348,9 @@ class AvailabilityRow(SQLModel, table=True):
     until_on: str = ""
     """Last day on which it holds; empty: no end is known."""
     text_zh: str = ""
+    basis: str = ""
+    """read: somebody wrote it; derived: worked out from thresholds. Empty: as read."""
+    quality: str = ""
 
 
 class QuoteRow(SQLModel, table=True):

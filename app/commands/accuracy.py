@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from app.commands.accuracy_prices import prices
 from app.commands.accuracy_speed import speed
 from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, table, write, write_json
@@ -18,8 +19,10 @@ from app.services.accuracy_answers import (
     ClassAccuracy,
     GroupAccuracy,
     MemoryReport,
+    PriceAccuracyReport,
     SpeedAccuracyReport,
 )
+from app.services.accuracy_prices import PART as PRICES
 from app.services.answers import as_json
 from app.services.speed_reports import report_now
 from app.services.store import CatalogStore
@@ -35,7 +38,7 @@ def add_commands(commands: Any) -> None:
     """Register the command."""
     text = "measured against predicted, by class"
     parser = commands.add_parser("accuracy", help=text, description=text)
-    parser.add_argument("subject", choices=("memory", "speed"), help="what was predicted")
+    parser.add_argument("subject", choices=("memory", "speed", "prices"), help="what was predicted")
     parser.add_argument(
         "--part",
         choices=PART_CHOICES,
@@ -57,8 +60,11 @@ def _run(options: argparse.Namespace) -> None:
     language = language_of(options.lang)
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         snapshot = CatalogStore(engine).snapshot()
-        if options.subject == "speed":
-            found: SpeedAccuracyReport | MemoryReport = report_now(engine, snapshot, options.part)
+        found: SpeedAccuracyReport | PriceAccuracyReport | MemoryReport
+        if options.subject == "prices":
+            found = report_now(engine, snapshot, PRICES)
+        elif options.subject == "speed":
+            found = report_now(engine, snapshot, options.part)
         else:
             found = memory_report(
                 snapshot, None if options.part == "all" else options.part, language=language
@@ -69,6 +75,8 @@ def _run(options: argparse.Namespace) -> None:
     _ = translations(language).gettext
     if isinstance(found, SpeedAccuracyReport):
         lines = speed(found, _)
+    elif isinstance(found, PriceAccuracyReport):
+        lines = prices(found, _)
     else:
         lines = memory(found, _, classes=options.classes, worst=options.worst)
     for line in lines:

@@ -34,13 +34,26 @@ def add_commands(commands: Any) -> None:
             calculator.shortlist,
             report.shortlist,
         ),
+        (
+            "quote-list",
+            "which quotes to ask for before buying, as text to send to a supplier",
+            (question.add_shortlist,),
+            calculator.shortlist,
+            report.quote_list,
+        ),
     ):
         parser = commands.add_parser(name, help=text, description=text)
         question.add_workload(parser)
         for add in extra:
             add(parser)
         parser.add_argument("--json", action="store_true", help="print the body that the API answers")
-        parser.add_argument("--lang", choices=("zh", "en"), help="language of the texts")
+        chinese = name == "quote-list"
+        parser.add_argument(
+            "--lang",
+            choices=("zh", "en"),
+            default="zh" if chinese else None,
+            help="language of the texts" + (", Chinese unless stated" if chinese else ""),
+        )
         if name == "shortlist":
             parser.add_argument(
                 "--currency", choices=("CNY", "USD"), default="CNY", help="USD beside the yuan"

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from app.commands.output import table
 from app.core.answer import plain
 from app.core.decide.options import Option
-from app.core.estimates import MemoryEstimate
+from app.core.decide.recommendation import option_name
+from app.core.estimates import MemoryEstimate, Message
 from app.services.results import FitAnswer, MemoryAnswer, ShortlistAnswer, SpeedAnswer, Versions
 from app.texts import figures
 from app.texts.language import translations
-from app.texts.say import say_message, term
+from app.texts.say import in_dollars, say_message, term
 
 Gettext = Callable[[str], str]
 
@@ -69,7 +70,12 @@ def speed(answer: SpeedAnswer, language: str) -> list[str]:
 def shortlist(answer: ShortlistAnswer, language: str) -> list[str]:
     """The ranked table with a reason under each option, then the cards that are not on it."""
     _ = _words(language)
-    lines: list[str] = []
+    rate = answer.rate.rate if answer.rate else None
+
+    def said(message: Message) -> str:
+        return say_message(in_dollars(message, rate, language) if rate else message, language)
+
+    lines = _recommended(answer, said, _)
     if answer.options:
         head = [
             "#",
@@ -86,7 +92,7 @@ def shortlist(answer: ShortlistAnswer, language: str) -> list[str]:
         lines += aligned[:2]
         for option, line in zip(answer.options, aligned[2:], strict=True):
             lines.append(line)
-            lines += [f"    {say_message(message, language)}" for message in option.reasons[:1]]
+            lines += [f"    {said(message)}" for message in option.reasons[:1]]
         if any(option.price.stale for option in answer.options):
             days = answer.question.price_rules.max_age_days
             lines += ["", "* " + _("price observed more than {days} days ago").format(days=days)]
@@ -95,10 +101,34 @@ def shortlist(answer: ShortlistAnswer, language: str) -> list[str]:
     if answer.rejected:
         lines += ["", f"{_('Not on the list')}: {len(answer.rejected)}"]
         for rejected in answer.rejected[:SHOWN_REJECTED]:
-            lines.append(f"  {rejected.label}: {say_message(rejected.text, language)}")
+            lines.append(f"  {rejected.label}: {said(rejected.text)}")
     if answer.advice:
-        lines += ["", *(say_message(message, language) for message in answer.advice)]
+        lines += ["", *map(said, answer.advice)]
     return [*lines, "", f"{_('prices as of')} {answer.as_of}   {_versions(answer.versions, _)}"]
+
+
+def _recommended(answer: ShortlistAnswer, said: Callable[[Message], str], _: Gettext) -> list[str]:
+    """What to do, why, what to mind, and which quotes to ask for."""
+    found = answer.recommendation
+    if found is None:
+        return []
+    lines = [said(found.text), *(f"  {said(message)}" for message in found.because)]
+    lines += [f"  ! {said(message)}" for message in found.caveats]
+    if answer.inquire:
+        lines += ["", _("Ask for quotes"), *(f"  {said(item.text)}" for item in answer.inquire)]
+    return [*lines, ""]
+
+
+def quote_list(answer: ShortlistAnswer, language: str) -> list[str]:
+    """Which quotes to ask for, as text to send to a supplier."""
+    if not answer.inquire:
+        return [say_message(Message("quote_list_empty"), language)]
+    lines = [say_message(Message("quote_list_head"), language), ""]
+    for number, item in enumerate(answer.inquire, 1):
+        name = option_name(item.count, item.gpu.name, item.condition)
+        code = "quote_list_item" if item.observed.per == "card" else "quote_list_server"
+        lines.append(f"{number}. {say_message(Message(code, {'option': name}), language)}")
+    return [*lines, "", say_message(Message("quote_list_foot"), language)]
 
 
 def _option(option: Option, answer: ShortlistAnswer, language: str, _: Gettext) -> list[str]:

@@ -245,7 +245,7 @@ def _computed(kind: type, name: str, omit: bool, handler: Any) -> Schema:
     found: Schema = {
         "type": "computed-field",
         "property_name": name,
-        "return_schema": handler.generate_schema(get_type_hints(written.fget)["return"]),
+        "return_schema": handler.generate_schema(get_type_hints(written.fget, include_extras=True)["return"]),
         "metadata": {"pydantic_js_updates": {"description": written.__doc__}},
     }
     return found | ({"serialization_exclude_if": _is_missing} if omit else {})

@@ -46,6 +46,8 @@ Kind = Literal[
 LISTS = frozenset({"choices", "counts", "cards", "vendors", "frameworks"})
 
 Applies = Callable[[Any], bool]
+Usual = Callable[[str, Any], Any]
+"""(task, model) -> a value; None where it is left to the general rules."""
 REQUIRED: Any = object()
 
 
@@ -109,6 +111,8 @@ class Field:
     default: Any = None
     whole: bool = False
     """The calculation takes an int."""
+    usual: Usual | None = None
+    """What a purchase question takes by its task and model where it leaves the field open."""
 
     @property
     def key(self) -> str:

@@ -114,6 +114,8 @@ class Gpu:
     """RATE_FIGURES by name, in TFLOPS or TOPS; absent = unknown or not supported (see `supports`)."""
     tdp_w: float | None = None
     compute_capability: str = ""
+    llvm_target: str = ""
+    """Of ROCm: gfx942 …"""
     memory_type: str = ""
     ecc: str = ""
     mig_instances: int = 0
@@ -153,6 +155,9 @@ class Gpu:
         return self.rates.get(figure)
 
 
+CARRIED_SHARE = 0.005
+
+
 @answer(hide=("gpu_id",), omit=("formula",), shown=("basis", "formula"))
 class PriceChoice:
     """The price that counts for one card and condition, and how it was chosen."""
@@ -164,7 +169,7 @@ class PriceChoice:
     currency: str
     """ISO 4217 code."""
     amount_cny: Amount
-    """The price in yuan, at the dated rate where it was observed in another currency."""
+    """What was observed, in yuan, at the dated rate where it was in another currency."""
     per: str
     """card, or server-8: a whole 8-card machine, host included, never divided."""
     tax: str
@@ -187,12 +192,21 @@ class PriceChoice:
     """Whether it was observed in another currency than yuan."""
     n: int
     """Observations that it is the median of."""
-    low_cny: Amount
-    """Lowest of them, yuan."""
-    high_cny: Amount
-    """Highest of them, yuan."""
     source: Source | None
     """Where it was read."""
+    evidence: str = ""
+    """firm (quote, own price), current (sold at it), estimate, or none: no amount of today can be stated.
+    Empty in answers that were kept before it was said."""
+    rests_on: str = ""
+    """What the amount of today rests on: own, launch, foreign, quote, override; empty without one."""
+    low_cny: Amount | None = None
+    """10th percentile of what it costs today, yuan; null where no amount can be stated."""
+    expected_cny: Amount | None = None
+    """What it costs today, yuan: carried by the index of its class; purchase and cost follow it."""
+    high_cny: Amount | None = None
+    """90th percentile of what it costs today, yuan."""
+    refused: str = ""
+    """Why no amount is stated for today; empty where one is."""
     kind: str = "observation"
     """observation, quote, launch (list price at launch) or override (given by the question)."""
     variant_assumed: bool = False
@@ -206,7 +220,7 @@ class PriceChoice:
     note: str = ""
     """What the observation says beside."""
     observation_ids: tuple[str, ...] = ()
-    """Ids of the observations in /prices."""
+    """Ids of the observations in /prices, the first the newest."""
     stated_amount: Amount | None = None
     """What a quote says, where `amount` puts it on the other tax basis; `stated_tax` is its own."""
     stated_tax: str = ""
@@ -216,6 +230,17 @@ class PriceChoice:
     tax_rate_assumed: bool = False
     """Whether the quote did not state it."""
     gpu_id: str = ""
+
+    @property
+    def today_cny(self) -> float | None:
+        """What it costs today, yuan; None where nothing can be said; as observed in answers of long ago."""
+        return self.expected_cny if self.evidence else self.amount_cny
+
+    @property
+    def carried(self) -> bool:
+        """Whether the amount of today is more than a rounding away from what was observed."""
+        today = self.today_cny
+        return today is not None and abs(today / self.amount_cny - 1.0) > CARRIED_SHARE
 
     @property
     def basis(self) -> Basis:

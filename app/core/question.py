@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.core import applicability, defaults
 from app.core.answer import Figure, answer
 from app.core.engines import framework_names
 from app.core.fields import REQUIRED, Field, Range, declared, fields_of, placed
@@ -17,6 +18,8 @@ OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
 CONDITIONS = ("new", "used", "refurbished", "modded")
 DEFAULT_CONDITIONS = ("new", "used", "refurbished")
 REGIONS = ("CN", "US", "HK", "TW", "EU", "global")
+EVIDENCE_RULES = ("current", "any")
+AVAILABILITY_RULES = ("sold", "any")
 CARD_PRICE = Range(0.01, 1e9, integer=False)
 COUNT = Range(1, 4096)
 MAX_COUNTS = 16
@@ -96,13 +99,25 @@ class Filters:
         (),
         "choices",
         "Allowed in",
-        "Regions where the card must be allowed and available.",
+        "Regions in which the card must be allowed and on sale; left open, the price region.",
         choices=REGIONS,
         words="region",
         name="region",
         flag="region",
         group="cards_more",
         hint="any",
+    )
+    availability: str = declared(
+        "sold",
+        "choice",
+        "On sale there",
+        "sold: cards under an export rule, or not on sale, count only at a price of today; any: all count.",
+        choices=AVAILABILITY_RULES,
+        words="availability_rule",
+        flag="availability",
+        group="cards_more",
+        told=always,
+        shown=("sold",),
     )
     max_power_w: Figure | None = declared(
         None,
@@ -222,6 +237,17 @@ class PriceRules:
         group="cost_more",
         shown=("CN",),
     )
+    evidence: str = declared(
+        "current",
+        "choice",
+        "Prices that are ranked",
+        "current: quotes, own prices and what is sold today; any: estimates are ranked too, and flagged.",
+        choices=EVIDENCE_RULES,
+        words="evidence",
+        told=always,
+        group="cost_more",
+        shown=("current",),
+    )
 
 
 HOST_SHARE = Constant(0.2, "host_share", "", "of a card's price, the share of the machine around it")
@@ -330,7 +356,7 @@ class Work:
         name="work",
         flag="work",
         group="cost",
-        hint="none",
+        usual=defaults.work_amount,
     )
     unit: str = declared(
         "tokens",
@@ -342,8 +368,20 @@ class Work:
         name="work_unit",
         flag="work-unit",
         group="cost",
-        shown=("tokens",),
+        usual=defaults.work_unit,
     )
+    samples_per_epoch: float | None = declared(
+        None,
+        "integer",
+        "Samples of an epoch",
+        "Samples, images or texts of the training set, where the work is told in epochs.",
+        limits=Range(1, 1e12),
+        counts=(applicability.TRAINS,),
+        group="cost",
+        usual=defaults.epoch_samples,
+    )
+    assumed: bool = False
+    """Nobody stated it: it sets order and energy, and rejects nothing."""
 
 
 def _asked(label: str, help: str) -> Any:

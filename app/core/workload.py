@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from app.core import applicability, engines, formats
+from app.core import applicability, defaults, engines, formats
 from app.core.answer import answer
 from app.core.engines.record import Engine
 from app.core.fields import TASKS, TOKEN_FAMILIES, Condition, Range, declared
@@ -119,7 +119,7 @@ class Workload:
         required_for=("training",),
         words="precision",
         group="run",
-        shown=("bf16",),
+        usual=defaults.precision,
     )
     batch_size: Number = declared(
         1,
@@ -131,7 +131,7 @@ class Workload:
         told=always,
         flag="batch",
         group="run",
-        shown=("8",),
+        usual=defaults.batch_size,
     )
     """Or an array."""
     batch_stated: bool = False
@@ -146,7 +146,7 @@ class Workload:
         counts=applicability.SEQUENCE_LENGTH,
         flag="sequence",
         group="run",
-        shown=("8192",),
+        usual=defaults.sequence_length,
     )
     output_length: float | None = declared(
         None,
@@ -177,6 +177,15 @@ class Workload:
         limits=Range(8, 16_384),
         example=[800, 1333],
         counts=(applicability.IMAGES,),
+        group="run",
+    )
+    denoising_steps: int | None = declared(
+        None,
+        "integer",
+        "Denoising steps",
+        "Steps in which one image is generated.",
+        limits=Range(1, 1_000),
+        counts=(applicability.INFERS, applicability.of_family("diffusion")),
         group="run",
     )
     engine: str = declared(
@@ -323,7 +332,7 @@ class Workload:
         told=applicability.trains,
         flag="checkpointing",
         group="run",
-        shown=("no",),
+        usual=defaults.gradient_checkpointing,
     )
     gradient_accumulation: int = declared(
         1,
@@ -422,6 +431,14 @@ class Workload:
     def trains(self) -> bool:
         """Training of any kind, adapters included."""
         return self.task != "inference"
+
+    @property
+    def beyond_context(self) -> bool:
+        """Sequences longer than the model has learnt to read, where that is known."""
+        most, asked = self.model.max_context, self.sequence_length
+        if most <= 0 or asked is None or self.model.family not in TOKEN_FAMILIES:
+            return False
+        return bool(np.any(np.greater(asked, most)))
 
     @property
     def fills_engine(self) -> bool:

@@ -1,6 +1,8 @@
-"""The accuracy of memory and speed as /method shows it, the API answers it and the database keeps it."""
+"""The accuracy of memory, speed and prices: what /method shows, the API answers and the database keeps."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from app.core.accuracy import (
     BracketStatistics,
@@ -10,6 +12,7 @@ from app.core.accuracy import (
     VerdictStatistics,
 )
 from app.core.answer import Figure, answer
+from app.core.decide.backtest import PriceErrors
 from app.core.estimates import Interval, Verdict
 from app.core.gpu import Source
 from app.core.speed.accuracy import Errors, Ranks, Scaling
@@ -403,8 +406,70 @@ class SpeedAccuracyReport:
 
 
 @answer()
-class SpeedNotReady:
-    """There is no report of speed yet."""
+class OneTable:
+    """How much of the back-test rests on the channel that stands behind most of it."""
+
+    channel: str
+    """The channel."""
+    share_of_targets: Figure
+    """Its share of the later prices."""
+    share_of_index: Figure
+    """Its share of the prices that make the index."""
+
+
+@answer()
+class PriceBand:
+    """Half-width of a band: w^2 = s^2 + v^2 x months since the price, at most `months`, in logarithms."""
+
+    s: Figure
+    """Half-width on the day of the price."""
+    v: Figure
+    """What a month adds, in quadrature."""
+    months: Figure | None
+    """After so many it grows no more; null where it always grows."""
+
+
+@answer()
+class PriceLimits:
+    """Limits of the classes and of what is carried."""
+
+    big_gib: Figure
+    """GiB from which a GeForce counts as big."""
+    new_consumer_days: int
+    """Age of a price of a new consumer card, days, up to which it is carried."""
+    others_days: int
+    """The same of every other price."""
+    left_out: str
+    """What `split` says where each card is left out in turn."""
+
+
+@answer()
+class PriceAccuracyReport:
+    """Prices carried to a later day against what was observed then; errors are logarithms of factors."""
+
+    part: str
+    """prices."""
+    inside: Figure
+    """Share of later prices that the band is to hold."""
+    groups: tuple[PriceErrors, ...]
+    """By class of card and age, on cards that no constant was fitted to."""
+    untested: tuple[str, ...]
+    """Classes of too few pairs."""
+    one_table: OneTable
+    """How much rests on one channel."""
+    bands: Mapping[str, PriceBand]
+    """Bands by class of card."""
+    limits: PriceLimits
+    """Limits of the classes."""
+    versions: Versions
+    """What it was computed with."""
+    status: str = "ready"
+    """ready; or previous: of earlier data, while the new report is worked out."""
+
+
+@answer()
+class NotReady:
+    """There is no such report yet."""
 
     status: str
     """computing, or failed."""
@@ -416,7 +481,9 @@ class AccuracyAnswer:
 
     memory: MemoryReport
     """Memory."""
-    speed: SpeedAccuracyReport | SpeedNotReady
+    speed: SpeedAccuracyReport | NotReady
     """Speed, worked out once for the data that it rests on."""
+    prices: PriceAccuracyReport | NotReady
+    """Prices, worked out once for the prices that it rests on."""
     versions: Versions
     """What the answer was made with."""

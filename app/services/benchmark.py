@@ -11,6 +11,7 @@ from datetime import date
 import numpy as np
 
 from app.catalog.snapshot import Snapshot
+from app.core.decide.availability import OPEN
 from app.core.decide.candidates import evaluate, power_w
 from app.core.decide.grid import best_plans, build_grid
 from app.core.decide.pricing import price_grid
@@ -108,7 +109,8 @@ def engine_figures(snapshot: Snapshot, as_of: date, repeats: int) -> Iterator[Fi
             built = build_grid(resolved, table, snapshot.gpus, COUNTS, index)
             best = best_plans(built, COUNTS)
             found = price_grid(question, snapshot.gpus, COUNTS, prices, servers)
-            return evaluate(question, power_w(table), best, found, built.speed.terms.unit)
+            unbarred = np.full((len(snapshot.gpus), 1), OPEN, dtype=np.int8)
+            return evaluate(question, power_w(table), best, found, built.speed.terms.unit, unbarred)
 
         def answer(question: ShortlistQuestion = question) -> object:
             return rank(question, table, snapshot.gpus, prices, servers, index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -18,6 +18,7 @@ from app.core.decide.grid import best_plans, build_grid
 from app.core.decide.guidance import growth
 from app.core.decide.options import Rejected, Shortlist, latency_unreachable
 from app.core.decide.reasons import mismatches, precision_on
+from app.core.decide.recommendation import with_rent
 from app.core.decide.remedies import remedies
 from app.core.decide.shortlist import rank
 from app.core.decide.support import engine_runs
@@ -128,19 +129,27 @@ def speed(data: object, snapshot: Snapshot, today: date) -> SpeedAnswer:
 
 
 def shortlist(
-    data: object, snapshot: Snapshot, today: date, titled: bool = False, with_formulas: bool = False
+    data: object,
+    snapshot: Snapshot,
+    today: date,
+    titled: bool = False,
+    with_formulas: bool = False,
+    assumed: Collection[str] = (),
 ) -> ShortlistAnswer:
     """The ranked answer with its question; kept for the next asker of the same.
 
-    `with_formulas`: options say how each of their figures was computed.
+    `with_formulas`: options say how each of their figures was computed. `assumed`: places that the body names
+    though nobody stated them.
 
     Errors
     ------
     InputFault when the body is at fault; StalePrice when a stale price is refused and no other is left.
     """
-    key = (snapshot.digest, today.isoformat(), titled, with_formulas, canonical(data))
+    open_places = tuple(sorted(assumed))
+    key = (snapshot.digest, today.isoformat(), titled, with_formulas, open_places, canonical(data))
     return _shortlists.get(
-        key, lambda: _rank(parse_shortlist(data, snapshot, today, titled), snapshot, with_formulas)
+        key,
+        lambda: _rank(parse_shortlist(data, snapshot, today, titled, open_places), snapshot, with_formulas),
     )
 
 
@@ -157,17 +166,24 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
         ready.benchmarks,
         snapshot.framework_support,
         availability(snapshot, as_of),
+        snapshot.engine_support,
         with_formulas=with_formulas,
     )
     _refuse_stale(request, result)
     work, _ = resolve(question.workload)
+    options = tuple(with_evidence(o, work, question, snapshot, as_of) for o in result.options)
+    stated = request.echo.get("work") is not None or "utilisation" in request.echo.get("economics", {})
+    outcome = result.outcome and with_rent(result.outcome, options, stated, question.objective)
     return ShortlistAnswer(
-        options=tuple(with_evidence(o, work, question, snapshot, as_of) for o in result.options),
+        options=options,
         rejected=tuple(_budget_in_yuan(item, request.budget_given) for item in result.rejected),
         pareto=tuple(Rank(rank) for rank in result.pareto),
         feasible=result.feasible,
         assumptions=used_defaults((*request.defaults, *result.assumptions)),
         advice=result.advice,
+        recommendation=outcome.recommendation if outcome else None,
+        contenders=outcome.contenders if outcome else (),
+        inquire=outcome.inquire if outcome else (),
         warnings=warnings_of(work.model.warnings, mismatches(question.workload, work)),
         question=question_asked(request, work),
         as_of=as_of.isoformat(),
@@ -223,6 +239,7 @@ def question_asked(request: ShortlistRequest, work: Workload) -> QuestionAsked:
         if budget
         else None,
         work=sent.get("work"),
+        work_per="all" if question.workload.trains else "month",
         deadline_hours=question.deadline_hours,
         price_overrides=sent.get("price_overrides"),
         questions=sent.get("questions"),

@@ -10,6 +10,7 @@ from app.catalog.records import Availability, Fact, ModelPreset, deciding
 from app.catalog.snapshot import Snapshot
 from app.core.answer import AnyMap, answer, parts_of, plain
 from app.core.answer import Figure as Amount
+from app.core.decide.pricing import LEVELS
 from app.core.estimates import Basis
 from app.core.faults import FieldError, InputFault
 from app.core.gpu import Figure, Gpu, PriceChoice, Source
@@ -244,9 +245,11 @@ def price_choices(snapshot: Snapshot, gpu_id: str, as_of: date) -> Mapping[str, 
 
 
 def first_price(prices: Mapping[str, PriceChoice]) -> PriceChoice | None:
-    """The price that stands for a card: fresh before stale, then new, refurbished, used and modified."""
+    """The price that stands for a card: the better evidence, then new, refurbished, used and modified."""
     return min(
-        prices.values(), key=lambda price: (price.stale, PREFERRED.index(price.condition)), default=None
+        prices.values(),
+        key=lambda price: (-LEVELS.index(price.evidence), PREFERRED.index(price.condition)),
+        default=None,
     )
 
 

@@ -32,6 +32,7 @@ from app.services.gaps import (
     unjoined,
     without_yuan_price,
 )
+from app.services.missing_prices import SECONDS, MissingPrice, evidence_counts, missing_prices
 from app.services.results import Versions
 from app.texts.notes import say_note
 
@@ -195,6 +196,10 @@ class DataReport:
     """How old they are."""
     coverage: Mapping[str, int]
     """Cards by the price that they have: fresh, ageing, old, foreign, launch or none."""
+    evidence: Mapping[str, int]
+    """Cards by the best evidence of a price: firm, current, estimate, none."""
+    missing_prices: tuple[MissingPrice, ...] | None
+    """The twenty cards whose missing price decides most typical questions; null while it is worked out."""
     gaps: tuple[Gap, ...]
     """What is missing."""
     unjoined: Unjoined
@@ -225,6 +230,7 @@ def data_report(engine: Engine, snapshot: Snapshot, today: date, language: str) 
     """Everything about the data, what the rules object to in the reader's language."""
     counted = report(snapshot, today)
     found = lint(snapshot, engine)
+    found_missing = missing_prices(snapshot, today, SECONDS)
     unused = sorted(snapshot.unused_prices(today), key=lambda pair: (pair[1], pair[0].gpu_id, pair[0].id))
 
     def said(findings: Iterable[LintFinding]) -> tuple[LintFinding, ...]:
@@ -236,6 +242,8 @@ def data_report(engine: Engine, snapshot: Snapshot, today: date, language: str) 
         counted.loaded,
         counted.ages,
         counted.coverage,
+        evidence_counts(snapshot, today),
+        found_missing.cards if found_missing else None,
         counted.gaps,
         counted.unjoined,
         Lint(said(found.open), said(found.explained)),
@@ -307,6 +315,7 @@ def _report(snapshot: Snapshot, as_of: date) -> Report:
         "models": len(snapshot.models),
         **{kind: len(dates) for kind, dates in dated.items()},
         "framework_support": len(snapshot.framework_support),
+        "engine_support": len(snapshot.engine_support),
         "sources": len(snapshot.sources),
     }
     coverage = snapshot.price_coverage(as_of)
@@ -457,6 +466,7 @@ def _count_sources(snapshot: Snapshot) -> Counter[str]:
     uses.update(ids(case.source for case in snapshot.memory_cases))
     uses.update(ids(model.source for model in snapshot.models.values()))
     uses.update(ids(release.source for release in snapshot.framework_support))
+    uses.update(ids(row.source for row in snapshot.engine_support))
     uses.update(row.source_id for row in snapshot.rates.rows)
     uses.update(ids(f.source for facts in snapshot.facts.values() for f in facts.values()))
     uses.update(ids(fact.source for facts in snapshot.available.values() for fact in facts))

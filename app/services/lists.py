@@ -15,9 +15,10 @@ from app.catalog.rates import ExchangeRate
 from app.catalog.records import PriceObservation, effective_date
 from app.catalog.snapshot import Snapshot
 from app.core.answer import Figure, answer
+from app.core.decide.engine_support import EngineSupport, is_of
 from app.core.estimates import Basis
 from app.core.faults import InputFault
-from app.core.gpu import PriceChoice, Source
+from app.core.gpu import Gpu, PriceChoice, Source
 from app.services.answers import DollarRate
 from app.services.cards import Card, Model, card_of, find_gpu, model_of, price_choices
 from app.services.measurements import MeasurementRow, measurement_row
@@ -142,6 +143,54 @@ class SourceList(ListPage):
     """The sources."""
 
 
+@answer()
+class EngineSupportItem:
+    """What is stated of an engine on a family of cards."""
+
+    id: str
+    """Id of the statement."""
+    engine: str
+    """The engine, or a library beside it."""
+    plugin: str
+    """Of the card's maker, where it takes one; may be empty."""
+    version: str
+    """Software that it speaks of, as written."""
+    hardware: str
+    """Which cards, any of: cc8.9, cc>=7.5, gfx942, vendor=Intel, id=ascend-910b*."""
+    hardware_as_written: str
+    """The cards in the words of the source."""
+    gpus: tuple[str, ...]
+    """Ids of the cards of the catalogue among them."""
+    min_version: str
+    """Least driver, toolkit or release; may be empty."""
+    formats: str
+    """Number formats or patterns of them; any."""
+    feature: str
+    """What it speaks of."""
+    feature_kind: str
+    """runs, format, feature, model, package or qlora."""
+    status: str
+    """official, plugin, experimental or unsupported."""
+    refuses: bool
+    """Whether it keeps a card from the list."""
+    evidence: str
+    """Kind of source."""
+    dated: str
+    """Date of the statement, as written."""
+    note: str
+    """What else is to be said of it; may be empty."""
+    source: Source | None
+    """Where it was read."""
+
+
+@answer(omit=("rate",))
+class EngineSupportList(ListPage):
+    """A page of statements on engines."""
+
+    items: tuple[EngineSupportItem, ...]
+    """The statements."""
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """Which rows of a list: so many, after the one that the cursor names."""
@@ -165,7 +214,7 @@ def page(snapshot: Snapshot, kind: str, filters: Filters, wanted: Page, as_of: d
 
     Parameters
     ----------
-    kind: gpus, models, prices, rentals, benchmarks, rates or sources.
+    kind: gpus, models, prices, rentals, benchmarks, rates, sources or engine_support.
     filters: values to match; `gpu` and `model` take any known name, `q` is part of a name, `of_gpu` is the
         card of the address.
 
@@ -217,6 +266,11 @@ def rows_of_card(snapshot: Snapshot, gpu_id: str, as_of: date) -> CardRows:
         return tuple(row.made() for row in _matching(_LISTS[kind][1](snapshot, filters, as_of), filters))
 
     return CardRows(made("prices"), made("rentals"), made("benchmarks"))
+
+
+def engine_statements(snapshot: Snapshot, filters: Filters, as_of: date) -> tuple[EngineSupportItem, ...]:
+    """All statements on engines that filters leave; `gpu` is an id."""
+    return tuple(row.made() for row in _matching(_engine_support_rows(snapshot, filters, as_of), filters))
 
 
 def _matching(rows: list[_Row], filters: Filters) -> list[_Row]:
@@ -361,6 +415,55 @@ def _source_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row
     ]
 
 
+def _engine_support_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
+    del as_of
+    cards = [snapshot.gpu(filters["gpu"])] if "gpu" in filters else list(snapshot.gpus)
+    stated = statements(snapshot, cards)
+    return [
+        _Row(
+            row.id,
+            {
+                "gpu": filters.get("gpu", ""),
+                "engine": row.engine,
+                "status": row.status,
+                "feature_kind": row.feature_kind,
+            },
+            f"{row.hardware_as_written} {row.plugin} {row.formats} {row.feature}",
+            partial(_engine_support_row, row, stated[row.hardware]),
+        )
+        for row in snapshot.engine_support
+        if "gpu" not in filters or stated[row.hardware]
+    ]
+
+
+def statements(snapshot: Snapshot, cards: Sequence[Gpu]) -> Mapping[str, tuple[str, ...]]:
+    """Ids of the cards among those that the hardware of each statement names."""
+    families = dict.fromkeys(row.hardware for row in snapshot.engine_support)
+    return {hardware: tuple(gpu.id for gpu in cards if is_of(hardware, gpu)) for hardware in families}
+
+
+def _engine_support_row(row: EngineSupport, gpus: tuple[str, ...]) -> EngineSupportItem:
+    return EngineSupportItem(
+        row.id,
+        row.engine,
+        row.plugin,
+        row.engine_version,
+        row.hardware,
+        row.hardware_as_written,
+        gpus,
+        row.min_version,
+        row.formats,
+        row.feature,
+        row.feature_kind,
+        row.status,
+        row.refuses,
+        row.evidence,
+        row.dated,
+        row.note,
+        row.source,
+    )
+
+
 def _rate_row(snapshot: Snapshot, row: ExchangeRate) -> RateRow:
     source = snapshot.sources.get(row.source_id)
     return RateRow(row.id, row.base, row.quote, row.rate, row.observed_on, row.kind, OBSERVED, source)
@@ -380,4 +483,5 @@ _LISTS: Mapping[str, tuple[Callable[..., ListPage], Callable[[Snapshot, Filters,
     "benchmarks": (MeasurementList, _benchmark_rows),
     "rates": (RateList, _rate_rows),
     "sources": (SourceList, _source_rows),
+    "engine_support": (EngineSupportList, _engine_support_rows),
 }

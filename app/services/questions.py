@@ -7,7 +7,7 @@ combinations mean, is collected with its JSON pointer. A later step never sees a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, TypeVar
@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.catalog.snapshot import Snapshot
-from app.core.engines import framework_names
+from app.core.defaults import epoch_samples, usual_values
+from app.core.defaults import work as usual_work_of
+from app.core.engines import framework_names, is_engine
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault, shown
 from app.core.fields import LISTS
@@ -116,9 +118,14 @@ def parse_fit(data: object, snapshot: Snapshot, today: date) -> FitRequest:
     return FitRequest(work, _certain(gpu), count or 1, body.top("as_of", today), used)
 
 
-def parse_shortlist(data: object, snapshot: Snapshot, today: date, titled: bool = False) -> ShortlistRequest:
-    """Read the body of /shortlist, or of /comparisons when `titled`; raises InputFault with every fault."""
-    body = _Body(data, "comparison" if titled else "shortlist", snapshot)
+def parse_shortlist(
+    data: object, snapshot: Snapshot, today: date, titled: bool = False, assumed: Collection[str] = ()
+) -> ShortlistRequest:
+    """Read the body of /shortlist, or of /comparisons when `titled`; raises InputFault with every fault.
+
+    `assumed`: places that the body names though nobody stated them, such as those a form has filled.
+    """
+    body = _Body(data, "comparison" if titled else "shortlist", snapshot, frozenset(assumed))
     as_of = body.top("as_of", today)
     open_counts = () if "counts" in body.clean else BY_PLACE["counts"].default
     counts = tuple(sorted(set(body.top("counts", open_counts))))
@@ -128,21 +135,33 @@ def parse_shortlist(data: object, snapshot: Snapshot, today: date, titled: bool 
     filters, overrides = body.filters(), body.overrides()
     given, budget = body.budget(as_of)
     body.raise_faults()
+    by_framework, engine_said = _by_framework(_certain(workload), filters)
+    work, usual_work = body.work(by_framework)
     question = ShortlistQuestion(
-        workload=_certain(workload),
+        workload=by_framework,
         counts=counts,
         filters=filters,
         budget=budget,
         economics=body.part("economics", Economics) or Economics(),
         price_rules=body.part("price_rules", PriceRules) or PriceRules(),
         price_overrides=overrides,
-        work=body.part("work", Work),
+        work=work,
         questions=body.part("questions", SeedQuestions) or SeedQuestions(),
         **{name: body.top(name, BY_PLACE[name].default) for name in _TOPS},
     )
     echo = {k: v for k, v in body.data.items() if k != "title"}
-    used = (*body.defaults(question.workload), *_frame_defaults(body.clean, question))
+    used = (*body.defaults(by_framework), *engine_said, *usual_work, *_frame_defaults(body.clean, question))
     return ShortlistRequest(question, as_of, body.top("title", ""), given, echo, used)
+
+
+def _by_framework(workload: Workload, filters: Filters) -> tuple[Workload, tuple[Assumption, ...]]:
+    """A framework that must run is the engine of a question that names none."""
+    named = {wanted.partition("==")[0] for wanted in filters.frameworks}
+    engines = [name for name in named if is_engine(name)]
+    if is_engine(workload.engine) or len(engines) != 1:
+        return workload, ()
+    said = Assumption("engine", engines[0], "engine_of_framework")
+    return replace(workload, engine=engines[0]), (said,)
 
 
 _APART = frozenset({"counts", "price_overrides"})
@@ -171,10 +190,15 @@ def _spread(workload: Workload, cards: int) -> Workload:
 class _Body:
     """One body while it is read: what it states, validated, and the faults found so far."""
 
-    def __init__(self, data: object, route: Route, snapshot: Snapshot) -> None:
+    def __init__(
+        self, data: object, route: Route, snapshot: Snapshot, assumed: frozenset[str] = frozenset()
+    ) -> None:
         if not isinstance(data, Mapping):
             raise InputFault.at("", "not_an_object")
         self.data: Mapping[str, Any] = data
+        self.buys = route in ("shortlist", "comparison")
+        """A purchase is decided: what is left open follows task and model."""
+        self.assumed = assumed
         self.clean = _without_nulls(data)
         self.snapshot = snapshot
         self.errors: list[FieldError] = []
@@ -233,15 +257,58 @@ class _Body:
                 self.fault(("workload", one.key), f"{one.key}_required")
         if model is None or any(e.pointer.startswith("/workload") for e in self.errors):
             return None
+        usual = self._usual(model, values)
         workload = Workload(
             model,
             batch_stated="batch_size" in given,
             offload=offload,
             parallelism=plan,
-            **_open(given, values),
+            **_open(given, values) | usual,
         )
         self._attempt(lambda: resolve(workload))
         return workload
+
+    def _usual(self, model: ModelArchitecture, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What a purchase question takes where it says nothing, by task and model."""
+        task = values.get("task", "inference")
+        given = {f"workload.{name}" for name in self.clean["workload"]}
+        if not self.buys:
+            return {}
+        if task == "inference" and values.get("load") == "saturated":
+            # As many sequences as the engine holds.
+            given.add("workload.batch_size")
+        given |= {one.place for one in _USUAL if task in one.required_for}
+        if task != "inference":
+            given.add("workload.sequence_length")
+        found = usual_values(_USUAL, task, model, given)
+        return {place.removeprefix("workload."): value for place, value in found.items()}
+
+    def work(self, workload: Workload) -> tuple[Work | None, tuple[Assumption, ...]]:
+        """The amount of work, with what was assumed of it.
+
+        Nothing is assumed where the load is stated otherwise: by the share of the hours that the cards work,
+        or by a deadline, which asks for its work.
+        """
+        stated = self.part("work", Work)
+        task, model = workload.task, workload.model
+        when = "all" if workload.trains else "month"
+        if stated is not None:
+            samples = epoch_samples(task, model) if stated.unit == "epochs" else None
+            if samples is None or stated.samples_per_epoch is not None:
+                return stated, ()
+            note = Assumption("work.samples_per_epoch", samples, "usual_samples_per_epoch")
+            return replace(stated, samples_per_epoch=samples), (note,)
+        share = (self.part("economics", Economics) or Economics()).utilisation
+        if share != Economics().utilisation or "deadline_hours" in self.clean:
+            return None, ()
+        usual = usual_work_of(task, model)
+        notes = [
+            Assumption("work.amount", usual.amount, f"usual_work_{when}"),
+            Assumption("work.unit", usual.unit, f"usual_work_{when}"),
+        ]
+        if usual.samples is not None:
+            notes.append(Assumption("work.samples_per_epoch", usual.samples, "usual_samples_per_epoch"))
+        return Work(usual.amount, usual.unit, usual.samples, assumed=True), tuple(notes)
 
     def _architecture(self, model: Any) -> ModelArchitecture | None:
         if model is None or any(e.pointer.startswith("/workload/model") for e in self.errors):
@@ -345,14 +412,18 @@ class _Body:
     def defaults(self, workload: Workload) -> tuple[Assumption, ...]:
         """Defaults of a workload that the core does not fill itself, and stated fields that do nothing."""
         given = self.clean["workload"]
+        usual = self._usual(workload.model, {"task": workload.task, "load": workload.load})
+        usual |= {one.key: given[one.key] for one in _USUAL if one.place in self.assumed and one.key in given}
         used = (
             Assumption(one.key, getattr(workload, one.key), f"default_{one.key}")
             for one in _TOLD
             if one.key not in given and one.told is not None and one.told(workload)
         )
-        return (*used, *_ignored(given, workload))
+        by_rule = (Assumption(key, value, f"usual_{key}") for key, value in usual.items())
+        return (*used, *by_rule, *_ignored(given, workload))
 
 
+_USUAL = tuple(one for one in FIELDS if one.usual and one.place.startswith("workload."))
 _TOLD = tuple(one for one in FIELDS if one.told and one.place.rpartition(".")[0] == "workload")
 _FRAME = tuple(
     one

@@ -8,6 +8,7 @@ from dataclasses import replace
 from app import __version__
 from app.core.answer import AnyMap, AnyValue, Figure, answer
 from app.core.decide.options import Fit, Option, Rejected, Remedy
+from app.core.decide.recommendation import Contender, Inquiry, Recommendation
 from app.core.estimates import (
     Assumption,
     MemoryEstimate,
@@ -223,6 +224,8 @@ class QuestionAsked:
     """The budget; absent where none was given."""
     work: AnyMap | None = None
     """Amount of work and its unit, as sent; absent where none was given."""
+    work_per: str = ""
+    """What an amount of work is of: `month` in inference, `all` of it in training; empty in old answers."""
     deadline_hours: Figure | None = None
     """Hours in which the work has to be done; absent where none were given."""
     price_overrides: AnyMap | None = None
@@ -239,7 +242,7 @@ class Rank:
     """Rank of the option."""
 
 
-@answer(omit=("rate", "version"), shown=("advice_codes", "warning_codes"))
+@answer(omit=("rate", "version", "recommendation"), shown=("advice_codes", "warning_codes"))
 class ShortlistAnswer:
     """Answer of /shortlist: every way to buy that passes, ranked; the other cards, and why not."""
 
@@ -263,6 +266,12 @@ class ShortlistAnswer:
     """Day of prices, rates and ages, ISO 8601."""
     versions: Versions
     """What it was computed with."""
+    recommendation: Recommendation | None = None
+    """What to do; absent only in comparisons that were frozen before there was one."""
+    contenders: tuple[Contender, ...] = ()
+    """The few options that a person compares."""
+    inquire: tuple[Inquiry, ...] = ()
+    """Cards that would be first at an estimate of their price: ask for a quote; the nearest first."""
     currency: str = "CNY"
     """USD: dollars stand beside every amount in yuan."""
     rate: DollarRate | None = None

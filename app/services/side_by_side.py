@@ -191,13 +191,13 @@ def _cell(snapshot: Snapshot, card: ComparedCard, row: Row) -> Cell:
     if row.kind == "figure":
         return _figure(snapshot, gpu, row.id)
     if row.kind == "price":
-        return Cell() if price is None else Cell(price.amount_cny, price.basis, price.source)
+        return Cell() if price is None else Cell(price.expected_cny, price.basis, price.source)
     if row.kind == "per_1000":
         name = row.id.removesuffix("_per_1000")
         figure = snapshot.figures(gpu.id).get(name)
-        if figure is None or price is None or not price.amount_cny:
+        if figure is None or price is None or not price.expected_cny:
             return Cell(absent=figure is None and _is_absent(gpu, name))
-        return Cell(1000 * figure.value / price.amount_cny, "derived")
+        return Cell(1000 * figure.value / price.expected_cny, "derived")
     return _FACTS[row.id](snapshot, gpu)
 
 

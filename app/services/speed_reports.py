@@ -1,4 +1,4 @@
-"""Accuracy of speed, worked out once for the data it rests on: aside, in a process of its own, and kept.
+"""Accuracy of speed and of prices, worked out once for the data it rests on: aside, in a process of its own.
 
 Each published speed is estimated without what was measured on it, which takes half a minute. A thread would
 slow every reader meanwhile, so a child process does it; the database keeps the result over restarts.
@@ -19,7 +19,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from threading import Event, Lock, Semaphore, Thread
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -31,8 +31,8 @@ from app.catalog.problems import DatabaseProblem
 from app.catalog.reports import StoredReport, newest_report, store_report
 from app.catalog.snapshot import Snapshot
 from app.core.calibration import installed
-from app.services import accuracy_speed
-from app.services.accuracy_answers import SpeedAccuracyReport, SpeedNotReady
+from app.services import accuracy_prices, accuracy_speed
+from app.services.accuracy_answers import NotReady, PriceAccuracyReport, SpeedAccuracyReport
 from app.services.answers import NotAnAnswer, canonical, load
 from app.services.maintenance import open_catalogue
 
@@ -45,6 +45,7 @@ MOST_WAITING = 8
 """Askers that may wait at once: each holds a thread of the server."""
 CHILD_NICENESS = 5
 
+Report = TypeVar("Report", SpeedAccuracyReport, PriceAccuracyReport)
 Work = Callable[[Engine, Snapshot, str], StoredReport]
 
 
@@ -55,20 +56,18 @@ class SpeedReport:
     status: str
     body: Mapping[str, Any] | None = None
 
-    @property
-    def report(self) -> SpeedAccuracyReport | None:
+    def read(self, kind: type[Report]) -> Report | None:
         """The report itself; None where there is none, or one of another version that means nothing here."""
         if self.body is None:
             return None
         try:
-            return load(SpeedAccuracyReport, {**self.body, "status": self.status})
+            return load(kind, {**self.body, "status": self.status})
         except NotAnAnswer:
             return None
 
-    @property
-    def answer(self) -> SpeedAccuracyReport | SpeedNotReady:
-        """What the API says of speed."""
-        return self.report or SpeedNotReady(FAILED if self.status == FAILED else COMPUTING)
+    def answer(self, kind: type[Report]) -> Report | NotReady:
+        """What the API says of it."""
+        return self.read(kind) or NotReady(FAILED if self.status == FAILED else COMPUTING)
 
 
 @dataclass(slots=True)
@@ -89,18 +88,37 @@ def formulas_digest() -> str:
     return digest.hexdigest()
 
 
-def basis_of(snapshot: Snapshot) -> str:
-    """Digest of what the report rests on: measurements, models, figures of cards, formulas; not prices."""
+def basis_of(snapshot: Snapshot, part: str = "report") -> str:
+    """Digest of what a report rests on.
+
+    Of speed: measurements, models, figures of cards, formulas; of prices: the prices and what the market
+    model knows of their cards.
+    """
     digest = hashlib.sha256(formulas_digest().encode())
-    for part in (snapshot.benchmarks, snapshot.models, snapshot.gpus):
-        digest.update(repr(part).encode())
+    rests_on = (
+        (snapshot.market.gpus, snapshot.market.ledger())
+        if part == accuracy_prices.PART
+        else (snapshot.benchmarks, snapshot.models, snapshot.gpus)
+    )
+    for one in rests_on:
+        digest.update(repr(one).encode())
     return digest.hexdigest()
 
 
 def compute(engine: Engine, snapshot: Snapshot, part: str) -> StoredReport:
     """The report, worked out here and now."""
     del engine
-    return StoredReport(basis_of(snapshot), canonical(accuracy_speed.speed_report(snapshot, part)))
+    return work_out(snapshot, part)
+
+
+def work_out(snapshot: Snapshot, part: str) -> StoredReport:
+    """The report as it is kept, with what it rests on."""
+    report = (
+        accuracy_prices.price_report(snapshot)
+        if part == accuracy_prices.PART
+        else accuracy_speed.speed_report(snapshot, part)
+    )
+    return StoredReport(basis_of(snapshot, part), canonical(report))
 
 
 class Child:
@@ -144,20 +162,23 @@ def _answer(sender: Connection, url: str, part: str) -> None:
     if hasattr(os, "nice"):
         os.nice(CHILD_NICENESS)
     with open_catalogue(url) as snapshot:
-        report = StoredReport(basis_of(snapshot), canonical(accuracy_speed.speed_report(snapshot, part)))
+        report = work_out(snapshot, part)
     sender.send_bytes(json.dumps([report.basis, report.body], allow_nan=False).encode())
 
 
-def report_now(engine: Engine, snapshot: Snapshot, part: str) -> SpeedAccuracyReport:
+def report_now(engine: Engine, snapshot: Snapshot, part: str) -> SpeedAccuracyReport | PriceAccuracyReport:
     """The kept report, or the one worked out now and kept: for the command line, which cannot come back."""
-    kept = newest_report(engine, part, basis_of(snapshot))
+    kept = newest_report(engine, part, basis_of(snapshot, part))
     if kept is None:
         kept = compute(engine, snapshot, part)
         try:
             store_report(engine, part, kept)
         except (DatabaseProblem, SQLAlchemyError):
             logger.warning("the report cannot be kept in this database")
-    return load(SpeedAccuracyReport, _marked(kept.body, snapshot))
+    body = _marked(kept.body, snapshot)
+    if part == accuracy_prices.PART:
+        return load(PriceAccuracyReport, body)
+    return load(SpeedAccuracyReport, body)
 
 
 class SpeedReports:
@@ -171,13 +192,13 @@ class SpeedReports:
         self._lock = Lock()
         self._turn = Lock()
         self._waiting = Semaphore(MOST_WAITING)
-        self._basis = ("", "")
+        self._basis: dict[str, tuple[str, str]] = {}
         self._ready: dict[str, StoredReport] = {}
         self._jobs: dict[tuple[str, str], _Job] = {}
 
     def get(self, snapshot: Snapshot, part: str = "report") -> SpeedReport:
         """The report as far as it is; the first to ask for one that is not there starts the work."""
-        basis = self._basis_of(snapshot)
+        basis = self._basis_of(snapshot, part)
         report = self._stored(part, basis)
         if report is not None:
             return SpeedReport(READY, _marked(report.body, snapshot))
@@ -195,7 +216,7 @@ class SpeedReports:
         found = self.get(snapshot, part)
         if found.status == COMPUTING and self._waiting.acquire(blocking=False):
             try:
-                self._jobs[part, self._basis_of(snapshot)].done.wait(seconds)
+                self._jobs[part, self._basis_of(snapshot, part)].done.wait(seconds)
             finally:
                 self._waiting.release()
             found = self.get(snapshot, part)
@@ -203,7 +224,7 @@ class SpeedReports:
 
     def warm(self, snapshot: Snapshot) -> None:
         """Start the work on every part that is not there yet, without waiting for it."""
-        for part in accuracy_speed.PARTS:
+        for part in (accuracy_prices.PART, *accuracy_speed.PARTS):
             self.get(snapshot, part)
 
     def close(self) -> None:
@@ -211,11 +232,12 @@ class SpeedReports:
         self._closed = True
         self._child.stop()
 
-    def _basis_of(self, snapshot: Snapshot) -> str:
-        digest, basis = self._basis
+    def _basis_of(self, snapshot: Snapshot, part: str) -> str:
+        kind = part if part == accuracy_prices.PART else ""
+        digest, basis = self._basis.get(kind, ("", ""))
         if digest != snapshot.digest:
-            basis = basis_of(snapshot)
-            self._basis = (snapshot.digest, basis)
+            basis = basis_of(snapshot, part)
+            self._basis[kind] = (snapshot.digest, basis)
         return basis
 
     def _stored(self, part: str, basis: str) -> StoredReport | None:

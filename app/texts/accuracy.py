@@ -25,6 +25,19 @@ GROUP_NAMES: Mapping[str, str] = {
     "generation_training": N_("diffusion and speech: training"),
     "vision_peak": N_("image models: peak"),
 }
+PRICE_GROUPS: Mapping[str, str] = {
+    "small": N_("new GeForce under 24 GB, Radeon, Arc"),
+    "big": N_("new GeForce from 24 GB up"),
+    "thin": N_("used, modified, professional, data centre"),
+    "chinese": N_("Chinese cards"),
+    "server": N_("whole servers of eight"),
+}
+"""Classes of the back-test of prices."""
+SPLITS: Mapping[str, str] = {
+    "halves": N_("the other half of the cards"),
+    "card left out": N_("each card left out"),
+}
+"""How errors are kept apart from what the constants were fitted to."""
 REASONS: Mapping[str, str] = {
     # Cases that the question of this product cannot say.
     "cards_not_stated": N_("The source does not say how many cards shared the work."),

@@ -13,6 +13,19 @@ ANSWERS: dict[str, str] = {
     "qlora_needs_quantized_weights": N_(
         "QLoRA keeps the base weights at 4 bits; NF4 is what it was published with."
     ),
+    "usual_batch_size": N_("Not stated; what is usual for this task and kind of model."),
+    "usual_sequence_length": N_("Not stated; the usual length of this task, at most the model's own."),
+    "usual_precision": N_("Not stated; the checkpoint's own format, else what this task is usually run in."),
+    "usual_gradient_checkpointing": N_(
+        "Not stated; recomputed where activations are large, kept where they are small."
+    ),
+    "usual_work_month": N_(
+        "Not stated; a usual month. It sets the order and the energy and rejects nothing."
+    ),
+    "usual_work_all": N_(
+        "Not stated; a usual run in all. It sets the order and the energy and rejects nothing."
+    ),
+    "usual_samples_per_epoch": N_("Not stated; a training set of usual size."),
     "default_engine": N_("Not stated; the usual engine for this family and format."),
     "default_optimizer": N_("Not stated; the usual optimizer for this family."),
     "default_recipe": N_("Not stated; the usual recipe for this type."),
@@ -38,6 +51,7 @@ ANSWERS: dict[str, str] = {
     "default_denoising_steps": N_("Not stated; the usual number of denoising steps of such a model."),
     "default_tokens_per_window": N_("Not stated; the usual number of tokens written per window of audio."),
     "counts_at_asked_size": N_("The counts of the model name no image size; they are taken at this one."),
+    "engine_of_framework": N_("Not stated; the framework that must run is the engine."),
     "default_count": N_("Not stated; one card is taken."),
     "default_counts": N_("Not stated; 1, 2, 4 and 8 cards are tried."),
     "default_objective": N_("Not stated; lowest total cost is sought."),
@@ -45,6 +59,13 @@ ANSWERS: dict[str, str] = {
     "default_conditions": N_("Not stated; modified cards are listed only when asked for."),
     "default_max_age_days": N_("Not stated; older prices are marked stale."),
     "default_refuse_stale": N_("Not stated; stale prices count and are marked."),
+    "default_availability": N_(
+        "Not stated; cards under an export rule, or not on sale, count only where a price of today shows "
+        "that they are sold."
+    ),
+    "default_evidence": N_(
+        "Not stated; only what a quote or a shop offers today is ranked, estimates are listed beside."
+    ),
     "default_region": N_("Not stated; prices of mainland China come first."),
     "default_months": N_("Not stated; a usual depreciation period."),
     "default_hours_per_month": N_("Not stated; a whole month."),
@@ -73,7 +94,13 @@ ANSWERS: dict[str, str] = {
     "framework_version_unknown": N_("Nothing is known of {framework} {version}; known are {known}."),
     "ecc_optional": N_("ECC on {gpu} is optional: it has to be switched on, and takes memory and bandwidth."),
     "rejected_feature": N_("{gpu} has no {feature}."),
-    "rejected_region": N_("{gpu} may not be sold to {region}."),
+    "rejected_feature_unknown": N_("Whether {gpu} has {feature} is not known."),
+    "rejected_support": N_("{framework} does not run {precision} on {gpu}: {version} ({source})"),
+    "support_experimental": N_(
+        "{framework} with {precision} on {gpu} is experimental: its maker's table leaves it out, or says so."
+    ),
+    "support_not_known": N_("Whether {framework} runs {precision} on {gpu} is stated nowhere: try it first."),
+    "framework_on_card_unknown": N_("Whether {framework} runs on {gpu} is stated nowhere."),
     "rejected_vendor": N_("Cards of {vendor} are not asked for."),
     "rejected_rate_unknown": N_("No trusted compute rate or bandwidth of {gpu} is known."),
     "rejected_precision": N_("{gpu} has no {precision}."),
@@ -83,6 +110,66 @@ ANSWERS: dict[str, str] = {
     "price_no_rate": N_("No exchange rate for its day is known."),
     "price_likely_server_price": N_("Most likely the price of a whole 8-card server."),
     "price_far_from_history": N_("Too far from the card's own price history."),
+    # What to do
+    "recommend_buy_one": N_(
+        "Buy {option}: it needs {need_gib} and fits, gives {speed}\u00a0{speed_unit}, and costs {total_cny} "
+        "over {months} months, {outlay_cny} of it on the day."
+    ),
+    "recommend_buy_several": N_(
+        "Buy {option}: each needs {need_gib} and fits; together they give {speed}\u00a0{speed_unit} and cost "
+        "{total_cny} over {months} months, {outlay_cny} of it on the day."
+    ),
+    "recommend_rent": N_(
+        "Rent {option} from {provider}: the work costs {rent_cny} so, and {total_cny} on cards of one's own."
+    ),
+    "rent_is_current": N_("The rent is current: {rent_cny} for a card and hour, seen {seen}."),
+    "buying_pays_from": N_("Buying the same cards pays off from month {month}."),
+    "recommend_inquire": N_("Ask for quotes before buying: {quotes}."),
+    "recommend_none": N_("Nothing that passes this question can be recommended."),
+    "quote_below": N_("{option}, first below {wins_below_cny} a card"),
+    "quote_of": N_("{option}, expected at {low_cny} to {high_cny} a card"),
+    "ask_quote_below": N_(
+        "Ask for a quote: {option} is first below {wins_below_cny} a card; {low_cny} to {high_cny} is "
+        "expected."
+    ),
+    "ask_quote_of_server_below": N_(
+        "Ask for a quote of a whole server: {option} is first below {server_cny}, that is {wins_below_cny} a "
+        "card; {low_cny} to {high_cny} a card is expected."
+    ),
+    "ask_quote": N_("Ask for a quote: {option} is first; {low_cny} to {high_cny} a card is expected."),
+    # What is sent to a supplier
+    "quote_list_head": N_("Hello, we are planning a purchase. Please quote for:"),
+    "quote_list_item": N_("{option}: price per card"),
+    "quote_list_server": N_("{option}: price of the whole server, with its full configuration"),
+    "quote_list_foot": N_(
+        "Please state for each: the price with tax and the VAT rate, the delivery time, whether the goods "
+        "are new or used and where they come from, the warranty and who gives it, and until when the quote "
+        "holds. Thank you."
+    ),
+    "quote_list_empty": N_("No quote would change the answer."),
+    "nothing_at_a_price_of_today": N_(
+        "No option that fits has a quote or a price of today in the region asked for."
+    ),
+    "estimate_rests_on": N_(
+        "{gpu}: {low_cny} to {high_cny} a card is an estimate; the price behind it was seen {observed_on}."
+    ),
+    "best_of_sound_by_total_cost": N_("Lowest total cost of all that can be recommended."),
+    "best_of_sound_by_purchase": N_("Lowest purchase of all that can be recommended."),
+    "best_of_sound_by_tflops_per_yuan": N_("Most sustained TFLOPS per yuan of all that can be recommended."),
+    "best_of_sound_by_speed": N_("Fastest of all that can be recommended."),
+    "best_of_sound_by_power": N_("Lowest power of all that can be recommended."),
+    "held_split": N_("{option} stands higher, but splits over more cards what fewer do for little more."),
+    "held_tight": N_("{option} stands higher, but fits only tightly."),
+    "held_support": N_("{option} stands higher, but nobody says that its software runs there."),
+    "held_class": N_("{option} stands higher, but is no data-centre card, which your answers call for."),
+    "held_estimate": N_("{option} stands higher, but its price is only an estimate."),
+    "caveat_quotes": N_("A quote could change it: {quotes}."),
+    "caveat_not_firm": N_(
+        "Prices and speeds are known within bands: it stays first in {first_fraction} of the draws."
+    ),
+    "price_is_quote": N_("The price is a valid quote."),
+    "price_is_own": N_("The price is your own."),
+    "price_is_current": N_("The price is current: {amount_cny}, {channel}, {observed_on}."),
     # Why an option stands where it does
     "first_by_total_cost": N_(
         "Lowest total cost of all that pass, {total_cny}; {next} costs {lead_percent} more."
@@ -110,6 +197,19 @@ ANSWERS: dict[str, str] = {
     "behind_first_by_speed": N_("{behind_percent} slower than {first}."),
     "behind_first_by_power": N_("Draws {behind_percent} more power than {first}."),
     # Equal values: what the order rests on.
+    "first_of_equals_by_speed": N_(
+        "Level with {next}; ahead because it is faster ({own_speed} against {other_speed}\u00a0{speed_unit})."
+    ),
+    "behind_equal_by_speed": N_(
+        "Level with {first}; behind because it is slower ({own_speed} against "
+        "{other_speed}\u00a0{speed_unit})."
+    ),
+    "first_of_equals_by_cost": N_(
+        "Level with {next}; ahead because it costs less in all ({own_total_cny} against {other_total_cny})."
+    ),
+    "behind_equal_by_cost": N_(
+        "Level with {first}; behind because it costs more in all ({own_total_cny} against {other_total_cny})."
+    ),
     "first_of_equals_by_margin": N_(
         "Level with {next}; ahead because it leaves more memory free ({own_margin_gib} against "
         "{other_margin_gib})."
@@ -131,8 +231,22 @@ ANSWERS: dict[str, str] = {
     "on_pareto_front": N_("No other option is both cheaper and faster."),
     # What to mind about an option
     "availability_remark": N_("Since {since}, for {region}: {statement}"),
+    "sold_though_restricted": N_(
+        "Restricted in {region} since {since}: ask for its origin and an invoice. {statement}"
+    ),
+    "restricted_by_thresholds": N_(
+        "By its figures an export rule for {region} covers it since {since}: ask for its origin and an "
+        "invoice. {statement}"
+    ),
     "power_assumed": N_("Its power is not published; the cost of energy rests on an assumed figure."),
     "tight": N_("Tight: the expected need leaves {margin_gib}, the high estimate does not fit."),
+    "price_is_estimate": N_(
+        "The price is an estimate, not an offer: {low_cny} to {high_cny} today, last seen {observed_on}. "
+        "Ask for a quote."
+    ),
+    "price_carried": N_(
+        "Observed {amount_cny} on {observed_on}; carried to today by the market of its class: {expected_cny}."
+    ),
     "price_stale": N_("The price is stale: observed {observed_on}."),
     "price_ageing": N_("The price is ageing: observed {observed_on}, {age_days} days ago."),
     "price_converted": N_(
@@ -161,6 +275,24 @@ ANSWERS: dict[str, str] = {
     "rejected_power": N_("Draws {power_w}, above the limit of {limit_w}."),
     "rejected_count": N_("{count} cards are more than the limit."),
     "rejected_unpriced": N_("No price that may count is known in the conditions asked for."),
+    "unpriced_no_rate": N_("Its price is in a currency without a known rate."),
+    "unpriced_too_old": N_("Its newest price is more than two years old: ask for a quote."),
+    "unpriced_old_card": N_(
+        "A card this old is hardly sold new, and what is known of its price says nothing about today."
+    ),
+    "unpriced_band_too_wide": N_(
+        "What is known of its price leaves more than a factor of four open: ask for a quote."
+    ),
+    "unpriced_module": N_("A module, sold in whole servers; no price of one is known: ask for a quote."),
+    "unpriced_not_sold_apart": N_("It is not sold as a card."),
+    "unpriced_new_of_discontinued": N_("No longer made, and no shop is known that still sells it new."),
+    "unpriced_unknown_bin": N_("Its only price does not say which version of the chip it is for."),
+    "rejected_availability": N_(
+        "Not to be bought in {region} since {since}, and no price of today is known: {statement} ({source})"
+    ),
+    "rejected_evidence": N_(
+        "Only an estimate is known, {low_cny} to {high_cny}, last seen {observed_on}: ask for a quote."
+    ),
     "rejected_stale_price": N_(
         "Its newest price is of {observed_on}, {age_days} days ago, and stale prices are refused."
     ),
@@ -187,7 +319,6 @@ ANSWERS: dict[str, str] = {
     "remedy_use_fp16": N_("Ask for FP16 in place of {precision}."),
     "remedy_change_engine": N_("Use {to} instead."),
     "remedy_vendor": N_("Allow this vendor."),
-    "remedy_region": N_("Leave the region out."),
     "remedy_framework": N_("Leave the framework out, or ask for another version."),
     "remedy_os": N_("Run it on Linux."),
     "remedy_feature": N_("Do without this feature."),
@@ -196,6 +327,8 @@ ANSWERS: dict[str, str] = {
     "remedy_budget": N_("Raise the budget to {needed}."),
     "remedy_deadline": N_("Allow {work_hours}\u00a0h."),
     "remedy_stale_price": N_("Accept stale prices, or record a newer one."),
+    "remedy_availability": N_("Let cards count that are not sold there, at an estimate."),
+    "remedy_evidence": N_("Let estimates count, or give your own price for {gpu}."),
     "remedy_unpriced": N_("Give your own price for {gpu}."),
     # Advice beside the list
     "vram_tier": N_("On one card alone: the {tier} class."),
@@ -319,7 +452,7 @@ ANSWERS: dict[str, str] = {
     # Tax of a quote
     "price_put_on_tax_basis": N_("Quoted at {stated} {currency}, {tax}; set at {tax_percent} tax."),
     "price_tax_rate_assumed": N_("The quote states no tax rate; {tax_percent} is assumed."),
-    "price_of_unknown_tax": N_("The quote does not say whether tax is included; it counts as written."),
+    "price_of_unknown_tax": N_("Whether tax is in the price is not said; it counts as written."),
     # Fields that do nothing for a question
     "ignored_in_inference": N_("Ignored: only training has it."),
     "ignored_in_training": N_("Ignored: only inference has it."),
@@ -360,6 +493,9 @@ ANSWERS: dict[str, str] = {
     "card_lacks_precision": N_("{gpu} has no {precision} arithmetic: use FP16."),
     "engine_not_for_family": N_(
         "{engine} does not run models of this kind ({family}): figures are no more than a guess."
+    ),
+    "context_beyond_model": N_(
+        "{tokens} tokens are more than the model itself reads ({context}): no verdict is better than tight."
     ),
     "format_not_for_family": N_(
         "{precision} is not used for models of this kind ({family}): figures are no more than a guess."

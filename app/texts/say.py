@@ -54,7 +54,9 @@ _CLAUSES = {"zh": "；", "en": "; "}
 _LIST_SHOWN = 12
 _UNGROUPED = frozenset({"year", "seed"})
 _YUAN = frozenset({"amount", "needed", "over"})
-_LABELS = frozenset({"first", "next", "winner"})
+_LABELS = frozenset({"first", "next", "winner", "option"})
+_CLAUSE_LISTS = frozenset({"changes", "quotes"})
+"""Lists of sentences that are parts of one."""
 _CARDS = frozenset({"gpu", "card"})
 _CONDITION = re.compile(r"(.+) \((new|used|refurbished|modded)\)")
 _FRACTIONS = frozenset({"utilisation", "threshold"})
@@ -74,6 +76,22 @@ def say_message(message: Message, language: str) -> str:
     return say_code(message.code, message.params, language)
 
 
+def in_dollars(message: Message, cny_per_usd: float, language: str) -> Message:
+    """A message whose amounts of money are said in US dollars: a page has one currency."""
+
+    def shown(name: str, value: Any) -> Any:
+        if isinstance(value, Message):
+            return in_dollars(value, cny_per_usd, language)
+        if isinstance(value, list | tuple):
+            return [shown(name, item) for item in value]
+        money = name in _YUAN or (name.endswith("_cny") and not name.endswith("_per_1000_cny"))
+        if money and isinstance(value, int | float) and not isinstance(value, bool):
+            return figures.format_money(value / cny_per_usd, "USD", language)
+        return value
+
+    return Message(message.code, {name: shown(name, value) for name, value in message.params.items()})
+
+
 def say_fault(fault: FieldError, language: str) -> str:
     """The sentence of a fault, without its pointer."""
     return say_code(fault.code, fault.params, language)
@@ -85,10 +103,16 @@ def say_code(code: str, params: Mapping[str, Any], language: str) -> str:
     if not names:
         return text
     try:
-        return _filled(code, language, *[params.get(name, _ABSENT) for name in names])
+        return _filled(code, language, *[_parameter(params, name, language) for name in names])
     except TypeError:
         # A list or a message among the parameters: such a sentence is made anew each time.
-        return _filled.__wrapped__(code, language, *[params.get(name, _ABSENT) for name in names])
+        values = [_parameter(params, name, language) for name in names]
+        return _filled.__wrapped__(code, language, *values)
+
+
+def _parameter(params: Mapping[str, Any], name: str, language: str) -> Any:
+    """A parameter, in the reader's language where it is a sentence of the data that was translated."""
+    return params.get(f"{name}_{language}") or params.get(name, _ABSENT)
 
 
 # By type too: 1 and True are equal, and are said differently.
@@ -157,12 +181,11 @@ def _shown(name: str, value: Any, language: str) -> str:
 
 def _listed(name: str, values: Sequence[Any], language: str) -> str:
     items = [_shown(name, v, language) for v in values[:_LIST_SHOWN]]
-    if name == "changes":
-        # Sentences of their own elsewhere, here parts of one.
+    if name in _CLAUSE_LISTS:
         items = [item.rstrip(".\u3002") for item in items]
     if len(values) > _LIST_SHOWN:
         items.append(UNKNOWN)
-    return (_CLAUSES if name == "changes" else _SEPARATOR)[language].join(items)
+    return (_CLAUSES if name in _CLAUSE_LISTS else _SEPARATOR)[language].join(items)
 
 
 def say_label(text: str, language: str) -> str:

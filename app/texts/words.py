@@ -126,12 +126,25 @@ REJECTION = {
     "vendor": N_("Vendor"),
     "framework": N_("Framework"),
     "os": N_("Operating system"),
+    "support": N_("Software"),
     "feature": N_("Feature"),
-    "region": N_("Region"),
     "precision": N_("Precision"),
+    "availability": N_("Not sold here"),
     "unpriced": N_("Unpriced"),
+    "evidence": N_("Only an estimate"),
     "stale_price": N_("Stale price"),
     "deadline": N_("Deadline"),
+}
+SUPPORT = {
+    "official": N_("official"),
+    "plugin": N_("plugin of the maker"),
+    "experimental": N_("experimental"),
+    "unsupported": N_("not supported"),
+    "unknown": N_("not known"),
+}
+AVAILABILITY_RULE = {
+    "sold": N_("only cards sold there"),
+    "any": N_("any card"),
 }
 CHANNEL_KIND = {
     "quote": N_("quote"),
@@ -143,12 +156,27 @@ CHANNEL_KIND = {
     "listing": N_("mean of listings"),
     "listings_mean": N_("mean of listings"),
     "asking": N_("asking price"),
+    "tender": N_("tender award"),
     "listings_lowest": N_("lowest listing"),
     "article": N_("article"),
     "server": N_("whole server"),
 }
+EVIDENCE = {
+    "firm": N_("firm"),
+    "current": N_("current"),
+    "estimate": N_("estimate, ask for a quote"),
+    "none": N_("no amount of today"),
+    "any": N_("estimates too"),
+}
 PRICE_PER = {"card": N_("per card"), "server-8": N_("8-card server, host included")}
 TAX = {"included": N_("tax included"), "excluded": N_("tax excluded"), "unknown": N_("tax unknown")}
+CONTENDER = {
+    "cheapest": N_("Cheapest"),
+    "cheapest_new": N_("Cheapest new"),
+    "rent": N_("Rented"),
+    "fastest_for_money": N_("Most speed for the money"),
+    "least_outlay": N_("Least on the day"),
+}
 FLIP = {
     "price": N_("Its own unit price"),
     "rival_price": N_("Price of the second"),
@@ -346,9 +374,13 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "unit": {**SPEED_UNIT, **PER_UNIT, **WORK_UNIT},
     "rejection": REJECTION,
     "channel_kind": CHANNEL_KIND,
+    "evidence": EVIDENCE,
+    "availability_rule": AVAILABILITY_RULE,
+    "support": SUPPORT,
     "price_per": PRICE_PER,
     "tax": TAX,
     "flip": FLIP,
+    "contender": CONTENDER,
     "figure": FIGURE,
     "assumed_field": ASSUMED_FIELD,
     "detail": DETAIL,

@@ -18,7 +18,7 @@ from app.core.workload import Parallelism
 from app.services.cards import governing
 from app.services.results import QuestionAsked, ShortlistAnswer
 from app.texts.figures import NBSP
-from app.texts.say import say_label, say_message
+from app.texts.say import in_dollars, say_label, say_message
 from app.texts.words import OPTIMIZER_NAMES, precision_name, proper_name
 from app.web.formatting import Formats, share
 from app.web.links import QuestionLinks
@@ -42,7 +42,9 @@ class Words:
     snapshot: Snapshot
 
     def say(self, message: Message) -> str:
-        """The sentence of a message, every card named as the tables name it."""
+        """The sentence of a message, cards named as the tables name them, money in the reader's currency."""
+        if self.money.currency == "USD":
+            message = in_dollars(message, self.money.cny_per_unit, self.formats.language)
         return short_names(say_message(message, self.formats.language), self.snapshot)
 
     def label(self, text: str) -> str:
@@ -312,6 +314,7 @@ _VALUE_KINDS = {
     "load": "load",
     "software": "software",
     "region": "region",
+    "availability": "availability_rule",
     "lora_targets": "lora_targets",
     "logits": "logits",
     "padding": "padding",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import partial
@@ -15,10 +16,18 @@ from app.services.calculator import StalePrice, shortlist
 from app.services.results import ShortlistAnswer
 from app.texts.say import say_fault
 from app.web.answer_tables import Words
-from app.web.form import BY_NAME, FormState, build_request, canonical_query, field_of, read_form
+from app.web.form import (
+    BY_NAME,
+    FormState,
+    build_request,
+    canonical_query,
+    field_of,
+    open_places,
+    read_form,
+)
 from app.web.formatting import Formats
 from app.web.links import QuestionLinks
-from app.web.models import chinese_vendors, family_of
+from app.web.models import chinese_vendors, family_of, model_of
 from app.web.ranking import FIRST_ROWS, TableView
 from app.web.render import Page
 
@@ -79,11 +88,12 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None, with_formu
     page, snapshot, words = open_page(request)
     state = read_form(request.query_params.multi_items() if pairs is None else pairs)
     family = family_of(state, snapshot)
-    unit = {"vision": "images", "diffusion": "images", "speech": "hours"}.get(family)
-    if unit and "work_unit" not in state.given:
-        state.values["work_unit"] = (unit,)
     body, faults = build_request(
-        state, family=family, chinese_vendors=chinese_vendors(snapshot), is_card=partial(is_card, snapshot)
+        state,
+        family=family,
+        model=model_of(state, snapshot),
+        chinese_vendors=chinese_vendors(snapshot),
+        is_card=partial(is_card, snapshot),
     )
     query = canonical_query(state, family=family)
     shown = TableView.read(request.query_params) if pairs is None else TableView()
@@ -93,7 +103,7 @@ def ask(request: Request, pairs: list[tuple[str, str]] | None = None, with_formu
     asked = Asked(page, snapshot, words, state, family, query, body, links, shown)
     if not faults:
         try:
-            asked.answer = compute(body, snapshot, with_formulas)
+            asked.answer = compute(body, snapshot, with_formulas, open_places(state, family))
         except InputFault as fault:
             faults = list(fault.errors)
     asked.faults = faults
@@ -120,10 +130,12 @@ def fault_text(error: FieldError, name: str, page: Page) -> str:
     return say_fault(error, page.language)
 
 
-def compute(body: dict[str, Any], snapshot: Snapshot, with_formulas: bool = False) -> ShortlistAnswer:
-    """The ranked answer of a request."""
+def compute(
+    body: dict[str, Any], snapshot: Snapshot, with_formulas: bool = False, assumed: Collection[str] = ()
+) -> ShortlistAnswer:
+    """The ranked answer of a request; `assumed`: places of the body that the form has filled."""
     try:
-        return shortlist(body, snapshot, today(), with_formulas=with_formulas)
+        return shortlist(body, snapshot, today(), with_formulas=with_formulas, assumed=assumed)
     except StalePrice as stale:
         raise InputFault.at(
             BY_NAME["refuse_stale"].pointer, stale.message.code, **stale.message.params

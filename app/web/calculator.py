@@ -27,6 +27,7 @@ from app.web.form import MILLIONS, changed_query, number_of, text_of_number
 from app.web.formatting import close_up
 from app.web.models import facts, offers, parameters_of, shown_name, vendors
 from app.web.ranking import TableView, sort_urls
+from app.web.recommended import chosen_of, recommendation_of, recommended_values
 from app.web.render import Page, is_fragment
 from app.web.scenarios import four_questions, scenarios
 from app.web.wording import plan_words
@@ -87,6 +88,8 @@ def form_values(asked: Asked) -> dict[str, Any]:
     _, state = asked.page._, asked.state
     assumptions = asked.answer.assumptions if asked.answer else ()
     assumed = {a.field.rsplit("/", 1)[-1].rsplit(".", 1)[-1]: plain(a.value) for a in assumptions}
+    # Work and budget share this key; only work has a default, and it is among the form's own.
+    assumed.pop("amount", None)
     shown = assumed | {"as_of": today().isoformat()}
     return {
         "f": state,
@@ -119,7 +122,7 @@ def model_options(snapshot: Snapshot, language: str) -> Markup:
 def question_words(asked: Asked) -> dict[str, str]:
     """The question in one line, short for the form's summary and long above the answer."""
     _, state, formats = asked.page._, asked.state, asked.words.formats
-    one = state.one
+    one = state.said
     name = shown_name(state, asked.snapshot)
     task = formats.label(one("task"), "task")
     load = [f"{grouped(one('batch_size'))} × {grouped(one('sequence_length'))}"]
@@ -137,7 +140,7 @@ def question_words(asked: Asked) -> dict[str, str]:
         engine = next((str(a.value) for a in assumptions if a.field.endswith("engine")), "")
     if engine:
         long.append(proper_name(engine))
-    if one("work"):
+    if state.one("work"):
         unit = one("work_unit")
         word = formats.label(unit, "work_unit")
         amount = f"{one('work')} " + (_("million %(unit)s") % {"unit": word} if unit in MILLIONS else word)
@@ -238,7 +241,9 @@ def shown_answer(
     def sorted_by(column: str) -> str:
         return (ascending.get(column, SORTED_DOWN)) if column == objective else ""
 
-    return {
+    chosen = chosen_of(answer)
+    leads = chosen is not None and chosen[0] == 0
+    return recommended_values(answer, words) | {
         "answer": answer,
         "at": links,
         "frozen": False,
@@ -254,21 +259,17 @@ def shown_answer(
         "rejected_kinds": [],
         "no_host": None,
         "rows": rows,
-        "groups": answer_tables.groups_of(options[:1], trains, words),
+        "groups": answer_tables.groups_of([chosen[1]] if chosen else options[:1], trains, words),
         "scale": answer_tables.scale_of_options(options),
-        "second": answer_tables.second_best(answer, objective, words),
-        "first_reason": answer_tables.join_sentences([*map(words.say, options[0].reasons)])
-        if options
-        else "",
-        "flip_sentence": answer_tables.flip_sentence(answer, words) if options else "",
+        "second": answer_tables.second_best(answer, objective, words) if leads else None,
+        "flip_sentence": answer_tables.flip_sentence(answer, words) if leads else "",
         "flips": answer_tables.flip_rows(answer, words),
         "rents": answer_tables.rent_rows(options, words),
-        "rent_sentence": answer_tables.rent_sentence(options, words),
+        "rent_sentence": answer_tables.rent_sentence([chosen[1]] if chosen else [], words),
         "drawings": drawings(options, words, links) if options else [],
         "assumptions": answer_tables.assumption_rows(answer, words),
         "advice": [*map(words.say, answer.advice)],
         "words": words,
-        "card": answer_tables.card_words(options[0], words) if options else "",
         "price_words": lambda price: answer_tables.price_words(price, words),
         "plan_words": plan_words,
         "sorted": sorted_by,
@@ -301,18 +302,11 @@ def apply_url(item: Rejected, asked: Asked) -> str:
 
 def title_of(asked: Asked, answer: ShortlistAnswer) -> str:
     """The title of the tab: the question and its answer."""
-    title = question_words(asked)["asked_title"]
-    return f"{title}: {answer.options[0].label}" if answer.options else title
+    title, chosen = question_words(asked)["asked_title"], chosen_of(answer)
+    return f"{title}: {chosen[1].label}" if chosen else title
 
 
 def said_of(asked: Asked, answer: ShortlistAnswer) -> str:
     """What a screen reader says after an update: the answer in one sentence."""
-    _, words = asked.page._, asked.words
-    if not answer.options:
-        return _("No card passes this question.")
-    first = answer.options[0]
-    return _("First: %(label)s, %(need)s GiB per GPU, %(cost)s.") % {
-        "label": first.label,
-        "need": words.formats.gib(first.memory.per_gpu_gib.spread[1]),
-        "cost": words.money.amount(first.cost.total_cny),
-    }
+    found = recommendation_of(answer)
+    return asked.words.say(found.text) if found else asked.page._("No card passes this question.")

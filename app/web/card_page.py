@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from app.catalog.snapshot import Snapshot
 from app.charts.prices import Event, Frame, history_chart
 from app.charts.theme import THEMES
+from app.core.decide.engine_support import ORDER, CardSupport, rows_by_card, support_of
+from app.core.engines import all_engines
 from app.core.gpu import Figure, Gpu, Source
 from app.services.cards import CardDetail, NotInCatalogue, card_detail, first_price
 from app.services.lists import rows_of_card
@@ -195,6 +197,7 @@ def gpu_page(request: Request, name: str) -> Response:
         measured=measurements(rows.measurements, snapshot),
         own=own_cards(snapshot, card.id, words),
         availability=availability_rows(card, words),
+        software=software_rows(snapshot, card.id),
         card_facts=list(fact_rows(card, snapshot.gpu(card.id), page._)),
         card_warning=page._(NOT_A_CARD[card.form_factor]) if card.form_factor in NOT_A_CARD else "",
         form_factor=form_factor(card.form_factor, page._),
@@ -204,6 +207,26 @@ def gpu_page(request: Request, name: str) -> Response:
         at=GpuLinks(card.id),
         misreadings=misreadings(card, words),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Software:
+    """How well an engine is known to run on the card in 16 bit."""
+
+    engine: str
+    title: str
+    support: CardSupport
+
+
+def software_rows(snapshot: Snapshot, gpu_id: str) -> list[Software]:
+    """Engines by how well they are known to run on a card, those of which nobody says anything last."""
+    gpu = snapshot.gpu(gpu_id)
+    rows = rows_by_card([gpu], snapshot.engine_support)[gpu_id]
+    found = [
+        Software(one.name, one.title, support_of(gpu, one.name, "fp16", rows, snapshot.framework_support))
+        for one in all_engines()
+    ]
+    return sorted(found, key=lambda row: ORDER.index(row.support.status))
 
 
 @router.get("/charts/prices")
@@ -400,7 +423,7 @@ def explain_card(card: CardDetail, path: str, words: Words) -> Explanation | Non
     _, f = words.gettext, words.formats
     parts = path.split(".")
     if parts[0] == "prices" and len(parts) >= 2 and parts[1] in card.prices:
-        return explain_price(card.prices[parts[1]], card.name, words)
+        return explain_price(card.prices[parts[1]], card.name, words, *parts[2:3])
     if parts[0] == "per_1000" and len(parts) == 2:
         return _per_1000(card, parts[1], words)
     if parts[0] != "figures" or len(parts) < 2:
@@ -440,7 +463,7 @@ def _per_1000(card: CardDetail, name: str, words: Words) -> Explanation | None:
         f.number(value, 2),
         figure.unit,
         basis="derived",
-        formula=f"{f.figure(figure.value)} ÷ {f.number(price.amount_cny)} × 1000",
+        formula=f"{f.figure(figure.value)} ÷ {f.number(price.today_cny)} × 1000",
         facts=(
             Fact(f.label(name, "figure"), f.figure(figure.value), f"{links}figures.{name}.value"),
             Fact(

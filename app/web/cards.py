@@ -66,7 +66,7 @@ def figure_value(card: Priced, name: str) -> float | None:
 def price_cny(card: Priced) -> float | None:
     """Yuan per card of the price that counts first."""
     price = first_price(card.prices)
-    return None if price is None else number(price.amount_cny)
+    return None if price is None else number(price.today_cny)
 
 
 def per_1000(card: Priced, name: str) -> float | None:

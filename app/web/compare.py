@@ -429,6 +429,6 @@ def _explain_per_1000(
         f.number(cell.value, 2),
         row.unit,
         basis="derived",
-        formula=f"1000 × {f.figure(figure.value)} {figure.unit} ÷ ¥{f.number(price.amount_cny)}",
+        formula=f"1000 × {f.figure(figure.value)} {figure.unit} ÷ ¥{f.number(price.expected_cny)}",
         facts=(*facts, *of_price.facts),
     )

@@ -12,6 +12,7 @@ from app.services import data as data_of
 from app.services.changes import last_changes
 from app.services.data import Report, Unpriced
 from app.services.gaps import FRESH
+from app.services.missing_prices import evidence_counts, missing_prices
 from app.texts.marking import N_
 from app.texts.notes import say_note
 from app.web.answers import open_page
@@ -35,6 +36,7 @@ LOADED = {
     "memory_cases": N_("Memory measurements"),
     "remarks": N_("Remarks on availability"),
     "framework_support": N_("Framework releases"),
+    "engine_support": N_("Statements on engines"),
     "sources": N_("Sources"),
 }
 LIST_OF = {"gpus": "/gpus", "models": "/models", "prices": "/prices", "benchmarks": "/benchmarks"}
@@ -152,6 +154,8 @@ def data(request: Request) -> Response:
         covered=sum(report.coverage[code] for code in FRESH),
         priced=len(snapshot.gpus) - report.coverage["none"],
         gaps=_gaps(report, page),
+        evidence=evidence_counts(snapshot, day),
+        wanted=missing_prices(snapshot, day),
         words={
             "loaded": LOADED,
             "coverage": COVERAGE,

@@ -189,8 +189,8 @@ def _speed(option: Option, name: str, value: float, words: Words) -> Explanation
     )
 
 
-def explain_price(price: PriceChoice, label: str, words: Words) -> Explanation:
-    """A price with where it was seen, when, and how it was chosen."""
+def explain_price(price: PriceChoice, label: str, words: Words, name: str = "amount_cny") -> Explanation:
+    """A price with where it was seen, when, and how it was chosen; `name` is the amount that is explained."""
     _, f, money = words.gettext, words.formats, words.money
     source = price.source
     facts = []
@@ -216,18 +216,9 @@ def explain_price(price: PriceChoice, label: str, words: Words) -> Explanation:
     if price.per != "card":
         facts.append(Fact(_("Unit"), f.label(price.per, "price_per")))
     if price.n > 1:
-        low, high = money.amount(price.low_cny), money.amount(price.high_cny)
-        said = (
-            _("lowest of %(n)s valid quotes, up to %(high)s")
-            if price.kind == "quote"
-            else _("median of %(n)s, %(low)s to %(high)s")
-        )
-        facts.append(
-            Fact(
-                _("Observations"),
-                said % {"n": price.n, "low": low, "high": high},
-            )
-        )
+        said = _("lowest of %(n)s valid quotes") if price.kind == "quote" else _("median of %(n)s")
+        facts.append(Fact(_("Observations"), said % {"n": price.n}))
+    facts += _price_today(price, words)
     if price.variant_assumed:
         facts.append(Fact(_("Note"), _("the form factor was not stated; the price serves each variant")))
     if price.note:
@@ -239,12 +230,26 @@ def explain_price(price: PriceChoice, label: str, words: Words) -> Explanation:
         facts.append(Fact(_("Exchange rate"), when))
     return Explanation(
         _("Unit price, %(label)s") % {"label": label.split("×", 1)[-1].strip()},
-        money.amount(price.amount_cny),
+        money.amount(figure_at(price, name if name.endswith("_cny") else "") or price.amount_cny),
         f.label(price.tax, "tax") if price.tax else "",
         basis=price.basis,
         formula=formula,
         facts=tuple(facts),
     )
+
+
+def _price_today(price: PriceChoice, words: Words) -> list[Fact]:
+    """What it costs today with its band, and what that rests on."""
+    _, f, money = words.gettext, words.formats, words.money
+    facts = []
+    if price.expected_cny is not None:
+        band = money.amount(price.expected_cny)
+        if price.evidence != "firm":
+            band += f" ({money.bare(price.low_cny)}–{money.bare(price.high_cny)})"
+        facts.append(Fact(_("Today, 80 % band"), band, "/method#prices"))
+    if price.evidence:
+        facts.append(Fact(_("Evidence"), f.label(price.evidence, "evidence")))
+    return facts
 
 
 def _cost(option: Option, name: str, value: float, words: Words) -> Explanation | None:
@@ -271,8 +276,11 @@ def _cost(option: Option, name: str, value: float, words: Words) -> Explanation 
             formula=formula,
             facts=facts,
         )
+    if name == "outlay_cny":
+        formula = f"{money.bare(cost.purchase_cny)} + {money.bare(cost.host_cny)} = {money.bare(value)}"
+        return Explanation(_("Paid on the day"), money.amount(value), basis="derived", formula=formula)
     if name == "purchase_cny":
-        formula = f"{option.count} × {money.bare(price.amount_cny)}" if price.per == "card" else ""
+        formula = f"{option.count} × {money.bare(price.today_cny)}" if price.per == "card" else ""
         return Explanation(
             _("Purchase"),
             money.amount(value),
@@ -293,9 +301,9 @@ def _cost(option: Option, name: str, value: float, words: Words) -> Explanation 
     if name == "host_cny":
         each = value / option.count
         formula = f"{option.count} × {money.bare(each)}"
-        if abs(HOST_FIXED_CNY + HOST_SHARE * price.amount_cny - each) < 0.01:
+        if abs(HOST_FIXED_CNY + HOST_SHARE * (price.today_cny or 0.0) - each) < 0.01:
             # Nothing was stated: the default rule, with its numbers put in.
-            share = f"{f.percent(HOST_SHARE)} × {money.bare(price.amount_cny)}"
+            share = f"{f.percent(HOST_SHARE)} × {money.bare(price.today_cny)}"
             formula = f"{option.count} × ({money.bare(HOST_FIXED_CNY)} + {share})"
         return Explanation(_("Host share"), money.amount(value), basis="assumed", formula=formula)
     if name == "residual_cny":
@@ -435,7 +443,7 @@ def explain_rent(option: Option, rental: Rent, name: str, value: float, words: W
 
 _GROUPS: Mapping[str, Callable[[Option, str, float, Words], Explanation | None]] = {
     "speed": _speed,
-    "price": lambda option, _name, _value, words: explain_price(option.price, option.label, words),
+    "price": lambda option, name, _value, words: explain_price(option.price, option.label, words, name),
     "cost": _cost,
     "metrics": _metric,
     "robustness": _robustness,

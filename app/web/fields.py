@@ -143,6 +143,8 @@ class _View:
     def placeholder(self, one: Field) -> str:
         """What stands in grey in an open field: the default that was used, where it is known."""
         used = self.assumed.get(one.key)
+        if one.usual is not None and one.name in self.state.usual:
+            return self.state.usual[one.name]
         if one.kind == "day":
             return str(used or "")
         if one.name == "image_size" and used:
@@ -170,7 +172,8 @@ class _View:
         else:
             return ()
         if not one.shown and not is_many(one):
-            found.insert(0, ("", _(one.hint)))
+            usual = dict(found).get(self.state.usual.get(one.name, ""))
+            found.insert(0, ("", _("%(choice)s (default)") % {"choice": usual} if usual else _(one.hint)))
         current = self.state.one(one.name)
         if not is_many(one) and current not in (value for value, _word in found):
             found.append((current, current))
@@ -219,7 +222,7 @@ def _only(one: Field) -> str:
 def summaries(state: FormState, assumed: Mapping[str, Any], gettext: Gettext) -> dict[str, list[str]]:
     """The values in force behind each "more", so that no default is hidden."""
     _ = gettext
-    one = state.one
+    one = state.said
 
     def chosen(name: str) -> str:
         value = one(name)

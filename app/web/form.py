@@ -13,8 +13,10 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
+from app.core.defaults import usual_values
 from app.core.faults import FieldError
 from app.core.fields import Field
+from app.core.model.architecture import ModelArchitecture
 from app.core.question import BY_PLACE, FIELDS
 
 MAX_TEXT = 300
@@ -32,10 +34,8 @@ CHINESE_VENDORS = "chinese"
 VERSION_OF_FRAMEWORK = "framework_version"
 """The one text of the form that is half a field: the version behind `framework`."""
 MODEL_TEXTS = ("model", "family", "config")
-ALWAYS_SENT = ("task", "precision", "batch_size", "sequence_length")
+ALWAYS_SENT = ("task", "work_unit", "budget_currency")
 """The other fields at their default are left to the calculation, which then lists them as assumptions."""
-OPENING: Mapping[str, list[str]] = {"work": ["200"]}
-"""The question of a first visit: without an amount of work the lowest total cost is a slow card's."""
 MILLIONS = ("tokens", "samples", "images")
 """Units of work that the form takes in millions: monthly work is never small."""
 _MILLION = 10**6
@@ -60,11 +60,17 @@ class FormState:
     """Field name -> messages, in the reader's language; "" for those that belong to no field."""
     unknown: tuple[str, ...] = ()
     """Parameters of the address that nobody reads."""
+    usual: Mapping[str, str] = field(default_factory=dict)
+    """What is taken where a field is left open, by task and model: it changes with them."""
 
     def one(self, name: str) -> str:
         """The single text of a field."""
         values = self.values.get(name, ())
         return values[0] if values else ""
+
+    def said(self, name: str) -> str:
+        """The single text of a field, or of the default in its place."""
+        return self.one(name) or self.usual.get(name, "")
 
     def many(self, name: str) -> tuple[str, ...]:
         """All texts of a field."""
@@ -81,19 +87,28 @@ def read_form(parameters: Iterable[tuple[str, str]]) -> FormState:
             found.setdefault(name, []).append(value[: (MAX_LONG if long else MAX_TEXT) + 1])
         elif name not in FRAME_PARAMETERS:
             unknown[name[:40]] = None
-    asked = found or OPENING
     values: dict[str, tuple[str, ...]] = {}
     for one in FORM:
-        given = tuple(asked.get(one.name, ()))
+        given = tuple(found.get(one.name, ()))
         if is_many(one):
             values[one.name] = tuple(v for v in given if v) or one.shown
         else:
             text = given[-1].strip() if given else ""
             # An emptied field that has a default falls back to it; the others may well be empty.
             values[one.name] = (text,) if text else one.shown
-    version = asked.get(VERSION_OF_FRAMEWORK, [""])[-1].strip()
+    version = found.get(VERSION_OF_FRAMEWORK, [""])[-1].strip()
     values[VERSION_OF_FRAMEWORK] = (version,) if version else ()
     return FormState(values, frozenset(found), unknown=tuple(unknown)[:8])
+
+
+def usual_texts(state: FormState, model: ModelArchitecture) -> Mapping[str, str]:
+    """What the form takes for its open fields, as it would be typed."""
+    values = usual_values(FORM, state.one("task"), model)
+    unit = str(values.get("work.unit", ""))
+    return {
+        BY_PLACE[place].name: "".join(texts_of(BY_PLACE[place], value, unit)[:1])
+        for place, value in values.items()
+    }
 
 
 def is_many(one: Field) -> bool:
@@ -111,14 +126,16 @@ def canonical_query(state: FormState, extra: Mapping[str, str] | None = None, fa
         pairs.extend((one.name, value) for value in current)
         if one.kind == "frameworks" and state.one(VERSION_OF_FRAMEWORK):
             pairs.append((VERSION_OF_FRAMEWORK, state.one(VERSION_OF_FRAMEWORK)))
-    if not pairs:
-        # An address without a question is the opening one.
-        pairs.append(("model", state.one("model")))
     pairs.extend((extra or {}).items())
     return urlencode(pairs)
 
 
-_NEEDED = {"family": "model", "work_unit": "work", "budget_currency": "budget"}
+_NEEDED = {
+    "family": "model",
+    "work_unit": "work",
+    "samples_per_epoch": "work",
+    "budget_currency": "budget",
+}
 
 
 def _says_nothing(one: Field, state: FormState) -> bool:
@@ -204,14 +221,14 @@ class _Reader:
 
     def value(self, one: Field) -> Any:
         """The value of one field, None when it is left open or at fault."""
-        text = self.state.one(one.name)
+        text = self.state.said(one.name) if one.name != "work" else self.state.one(one.name)
         if is_many(one):
             return list(self.state.many(one.name)) or None
         if not text:
             return None
         match one.kind:
             case "integer" | "number":
-                if one.name == "work" and self.state.one("work_unit") in MILLIONS:
+                if one.name == "work" and self.state.said("work_unit") in MILLIONS:
                     return _number(text, Decimal(_MILLION))
                 return _amount(text) if one.unit == "¥" else _number(text)
             case "fraction":
@@ -275,7 +292,7 @@ class _Reader:
             if not isinstance(parsed, dict):
                 self.fault(one, "not_json")
                 return {}
-            return parsed if _is_model(parsed) else {"config": parsed}
+            return parsed if is_model(parsed) else {"config": parsed}
         text = self.state.one("model")
         size = model_size(text)
         if size is not None:
@@ -283,7 +300,7 @@ class _Reader:
         return {"preset": self.names.get(text.casefold(), text)}
 
 
-def _is_model(parsed: Mapping[str, Any]) -> bool:
+def is_model(parsed: Mapping[str, Any]) -> bool:
     """Whether pasted JSON is a model as the API takes it, rather than a config.json."""
     return ("family" in parsed and "model_type" not in parsed) or (
         "config" in parsed and parsed.keys() <= {"config", "name", "parameters"}
@@ -294,6 +311,7 @@ def build_request(
     state: FormState,
     *,
     family: str = "",
+    model: ModelArchitecture | None = None,
     names: Mapping[str, str] | None = None,
     chinese_vendors: Iterable[str] = (),
     is_card: Callable[[str], bool] | None = None,
@@ -304,6 +322,7 @@ def build_request(
     ----------
     state: the form.
     family: family of the chosen model where it is known; fields of other families are then left out.
+    model: the chosen model where it is known: open fields follow it; else one of the family.
     names: shown model name (lower case) -> preset id.
     chinese_vendors: what the choice "Chinese" stands for.
     is_card: whether the catalogue knows a card by a name.
@@ -312,13 +331,16 @@ def build_request(
     -------
     The body, and the faults that the form itself finds; their pointers are those of the body.
     """
+    if not state.usual:
+        state.usual = usual_texts(state, model or unknown_model(family))
     reader = _Reader(state, names or {}, tuple(chinese_vendors), is_card)
     body: dict[str, Any] = {"workload": {"model": reader.model()}}
+    filled = open_places(state, family)
     for one in FORM:
         if one.name in MODEL_TEXTS or not applies(one, state, family) or _says_nothing(one, state):
             continue
         at_default = state.many(one.name) == one.shown
-        if at_default and one.name not in ALWAYS_SENT and one.name not in _NEEDED:
+        if at_default and one.place not in filled and one.name not in ALWAYS_SENT:
             continue
         value = reader.value(one)
         if value is not None:
@@ -327,6 +349,23 @@ def build_request(
         # A plan fixes the number of cards; counts beside it could only contradict it.
         body.pop("counts", None)
     return body, reader.errors
+
+
+def unknown_model(family: str) -> ModelArchitecture:
+    """A model of which only the family is known, or not even that."""
+    return ModelArchitecture("", family or "decoder", 1.0, 1.0)
+
+
+def open_places(state: FormState, family: str = "") -> frozenset[str]:
+    """Places of the body that the form fills by task and model, since nobody has typed there."""
+    return frozenset(
+        one.place
+        for one in FORM
+        if one.usual and one.place.startswith("workload.") and one.name in state.usual
+        if not state.one(one.name) and applies(one, state, family)
+        # A saturated engine takes as many as it holds.
+        if one.name != "batch_size" or state.one("load") != "saturated" or state.one("task") != "inference"
+    )
 
 
 def _put(body: dict[str, Any], place: str, value: Any) -> None:
@@ -373,7 +412,7 @@ def changed_query(state: FormState, change: Mapping[str, Any], family: str) -> s
             values |= dict.fromkeys(("data", "tensor", "pipeline"), ())
         if one.kind == "frameworks":
             values[VERSION_OF_FRAMEWORK] = ()
-        unit = str(change.get("work.unit") or state.one("work_unit"))
+        unit = str(change.get("work.unit") or state.said("work_unit"))
         values[one.name] = texts_of(one, value, unit) or one.shown
     return canonical_query(replace(state, values=values), family=family)
 

@@ -17,10 +17,12 @@ from app.services.accuracy_answers import (
     FigureRow,
     KindErrors,
     MemoryReport,
+    PriceAccuracyReport,
     SpeedAccuracyReport,
 )
+from app.services.accuracy_prices import PART as PRICES
 from app.services.speed_reports import SpeedReports
-from app.texts.accuracy import group_name
+from app.texts.accuracy import PRICE_GROUPS, SPLITS, group_name
 from app.texts.words import BASIS, BASIS_MEANING
 from app.web.answer_tables import Words
 from app.web.answers import open_page
@@ -141,9 +143,27 @@ def speed(request: Request) -> Response:
     """Estimated against measured speed, as far as it is worked out: of earlier data until then."""
     page, snapshot, words = open_page(request)
     reports: SpeedReports = request.app.state.speed_reports
-    report = reports.get(snapshot).report
+    report = reports.get(snapshot).read(SpeedAccuracyReport)
     template = "speed_fragment.html" if is_fragment(request) else "speed.html"
     return page.render(template, "/method", shown=speed_tables(report, words) if report else None)
+
+
+@router.get("/method/prices")
+def prices(request: Request) -> Response:
+    """Carried prices against later ones, as far as it is worked out."""
+    page, snapshot, words = open_page(request)
+    reports: SpeedReports = request.app.state.speed_reports
+    report = reports.get(snapshot, PRICES).read(PriceAccuracyReport)
+    template = "price_accuracy_fragment.html" if is_fragment(request) else "price_accuracy.html"
+    return page.render(
+        template,
+        "/method",
+        ready=report is not None,
+        rows=price_rows(report, words) if report else [],
+        untested=[page._(PRICE_GROUPS[name]) for name in report.untested] if report else [],
+        one=report.one_table if report else None,
+        inside=words.formats.percent(SPEED_INTERVAL),
+    )
 
 
 @router.get("/charts/accuracy")
@@ -231,6 +251,50 @@ def peer_rows(report: MemoryReport, words: Words) -> list[PeerRow]:
         )
         for peer in report.peers.tools
         if (errors := ours.get(peer.group))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceRow:
+    """Errors of one class and age of prices, as the page prints them."""
+
+    name: str
+    days: str
+    count: int
+    cards: int
+    bias: str
+    median: str
+    worst: str
+    inside: str
+    plain: str
+    """The same read as it is."""
+    split: str
+    verdict: str
+    """fits where the band holds what it promises, else tight."""
+
+
+PRICE_BAND = (0.72, 0.92)
+"""Share of later prices inside an 80 % band that is neither too narrow nor too wide."""
+
+
+def price_rows(report: PriceAccuracyReport, words: Words) -> list[PriceRow]:
+    """One row for each class and age of the back-test."""
+    f = words.formats
+    return [
+        PriceRow(
+            words.gettext(PRICE_GROUPS[row.group]),
+            f"{row.first_day}–{row.last_day}",
+            row.pairs,
+            row.cards,
+            f.signed_percent(row.signed_median),
+            f.percent(row.median, 1),
+            f.percent(row.p90, 1),
+            f.percent(row.inside),
+            f"{f.percent(row.as_it_is_median, 1)} / {f.percent(row.as_it_is_p90, 1)}",
+            words.gettext(SPLITS[row.split]),
+            "fits" if PRICE_BAND[0] <= row.inside <= PRICE_BAND[1] else "tight",
+        )
+        for row in report.groups
     ]
 
 

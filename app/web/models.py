@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from app.catalog.snapshot import Snapshot
-from app.core.model.architecture import ModelArchitecture
+from app.core.faults import InputFault
+from app.core.model.architecture import ModelArchitecture, architecture_from_fields
+from app.core.model.config_reader import read_config
 from app.services.cards import NotInCatalogue, find_model
 from app.texts.figures import format_parameters
 from app.web.answer_tables import Words
-from app.web.form import FormState, model_size
+from app.web.form import FormState, is_model, model_size
 from app.web.render import gettext_of
 
 Gettext = Callable[[str], str]
@@ -94,6 +98,30 @@ def family_of(state: FormState, snapshot: Snapshot) -> str:
         return find_model(snapshot, text).family
     except NotInCatalogue:
         return ""
+
+
+def model_of(state: FormState, snapshot: Snapshot) -> ModelArchitecture | None:
+    """The chosen model; None where it is at fault, which the calculation says."""
+    try:
+        config = json.loads(state.one("config")) if state.one("config") else None
+        size = model_size(state.one("model"))
+        if isinstance(config, dict):
+            return _described(config)
+        if size is not None:
+            named = {"family": state.one("family"), "parameters": size, "name": state.one("model")}
+            return architecture_from_fields(named)
+        return find_model(snapshot, state.one("model")).architecture
+    except (InputFault, NotInCatalogue, ValueError, RecursionError):
+        return None
+
+
+def _described(config: dict[str, Any]) -> ModelArchitecture:
+    """A pasted config.json, or a model as the API takes it."""
+    if is_model(config) and "config" not in config:
+        return architecture_from_fields(config)
+    inner = config.get("config", config)
+    size = config.get("parameters") if inner is not config else None
+    return read_config(inner, str(config.get("name") or ""), size, "/workload/model/config")
 
 
 def parameters_of(state: FormState, snapshot: Snapshot) -> float | None:

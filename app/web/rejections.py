@@ -23,10 +23,12 @@ _DISTANCE = {
     "deadline": 0.5,
     "framework": 0.6,
     "unpriced": 0.6,
+    "evidence": 0.8,
     "stale_price": 0.6,
     "os": 0.7,
+    "support": 0.7,
     "feature": 0.8,
-    "region": 0.8,
+    "availability": 0.8,
     "vendor": 0.9,
 }
 """How far a card is from the list where no figure says it: 0 is almost in, 1 is out of reach."""

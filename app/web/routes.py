@@ -13,6 +13,7 @@ from app.web import (
     charts,
     compare,
     data_page,
+    engine_support,
     frozen,
     history,
     keys_page,
@@ -26,7 +27,7 @@ from app.web import (
 )
 
 router = APIRouter()
-NEW = (compare, prices, price_import, quotes, benchmarks, data_page)
+NEW = (compare, prices, price_import, quotes, benchmarks, data_page, engine_support)
 EDITING = (signin, keys_page, history, card_edit)
 for part in (calculator, cards, card_page, model_list, *NEW, *EDITING, frozen, method, option, charts):
     router.include_router(part.router)

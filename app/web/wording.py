@@ -32,6 +32,15 @@ AVAILABILITY: Mapping[str, str] = {
     "discontinued": N_("Reported as discontinued in %(region)s."),
     "on_sale": N_("On sale in %(region)s."),
     "preferred": N_("Preferred in public tenders of %(region)s."),
+    "cancelled": N_("Cancelled for %(region)s."),
+    "not_shipped": N_("Not shipped to %(region)s yet."),
+    "available": N_("Available in %(region)s."),
+    "module_only": N_("Sold in %(region)s as a module of eight cards."),
+    "sold_in_server_only": N_("Sold in %(region)s inside servers only."),
+    "advised_against": N_("Authorities of %(region)s advise against it."),
+    "driver_last_branch": N_("The running driver branch is its last one."),
+    "framework_ending": N_("Frameworks are dropping its support."),
+    "vendor_support_ended": N_("The maker's support has ended."),
 }
 """One sentence for each status; the statement as its source words it stands under it."""
 
@@ -58,6 +67,15 @@ AVAILABILITY_SHORT: Mapping[str, str] = {
     "discontinued": N_("discontinued"),
     "on_sale": N_("on sale"),
     "preferred": N_("preferred in tenders"),
+    "cancelled": N_("cancelled"),
+    "not_shipped": N_("not shipped yet"),
+    "available": N_("available"),
+    "module_only": N_("sold as 8-card module"),
+    "sold_in_server_only": N_("sold in servers"),
+    "advised_against": N_("advised against"),
+    "driver_last_branch": N_("last driver branch"),
+    "framework_ending": N_("leaving the frameworks"),
+    "vendor_support_ended": N_("support ended"),
 }
 """The same as a note in a chart."""
 

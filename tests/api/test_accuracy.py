@@ -15,9 +15,10 @@ from app.api import accuracy
 from app.catalog.db import create_engine_from_url
 from app.catalog.reports import StoredReport, store_report
 from app.core.accuracy import GROUPS, part_of
+from app.services.accuracy_prices import PART as PRICES
 from app.services.later import MOST_WAITING, Later, Pending
 from app.services.speed_reports import READY, SpeedReport, SpeedReports, basis_of
-from tests.speed_bodies import speed_body
+from tests.speed_bodies import price_body, speed_body
 
 
 @pytest.fixture(autouse=True)
@@ -26,12 +27,16 @@ def speed_at_once(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
     class AtOnce(SpeedReports):
         def get(self, snapshot: Any, part: str = "report") -> SpeedReport:
-            del snapshot, part
-            return SpeedReport(READY, speed_body())
+            del snapshot
+            return SpeedReport(READY, body(part))
 
     monkeypatch.setitem(state_of(api)._state, "speed_reports", AtOnce(state_of(api).engine))
     yield
     state_of(api).answers.clear()
+
+
+def body(part: str, total: int = 0) -> dict[str, Any]:
+    return price_body() if part == PRICES else speed_body(part, total)
 
 
 def state_of(api: TestClient) -> Any:
@@ -110,7 +115,7 @@ def test_the_answer_waits_for_the_speed(api: TestClient, monkeypatch: pytest.Mon
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
         del engine
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), speed_body(part))
+        return StoredReport(basis_of(snapshot, part), body(part))
 
     reports(api, monkeypatch, report)
     threading.Timer(0.05, released.set).start()
@@ -127,9 +132,9 @@ def test_the_one_before_is_answered_at_once_under_its_own_version(
     released = threading.Event()
 
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
-        del engine, part
+        del engine
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), speed_body(total=2))
+        return StoredReport(basis_of(snapshot, part), body(part, total=2))
 
     made = reports(api, monkeypatch, report)
     before = speed_body(total=1)
@@ -144,6 +149,10 @@ def test_the_one_before_is_answered_at_once_under_its_own_version(
         time.sleep(0.02)
     assert answer.json()["speed"]["cases"]["total"] == 2
     assert answer.json()["speed"]["versions"] == answer.json()["versions"]
+
+
+def test_prices_are_answered_as_they_are_kept(api: TestClient) -> None:
+    assert api.get("/api/v1/accuracy?rows=false").json()["prices"] == price_body()
 
 
 def test_only_so_many_wait_at_once() -> None:
@@ -174,7 +183,7 @@ def test_an_answer_that_takes_longer_is_asked_for_again(
     def report(engine: Any, snapshot: Any, part: str) -> StoredReport:
         del engine
         assert released.wait(30)
-        return StoredReport(basis_of(snapshot), speed_body(part))
+        return StoredReport(basis_of(snapshot, part), body(part))
 
     reports(api, monkeypatch, report)
     monkeypatch.setattr(accuracy, "LONGEST_WAIT_SECONDS", 0.01)

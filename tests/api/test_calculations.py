@@ -211,7 +211,7 @@ def test_a_stale_price_is_refused_when_asked(api: TestClient) -> None:
     body = {
         "workload": {**LLAMA, "batch_size": 1},
         "as_of": "2027-12-01",
-        "filters": {"gpus": ["rtx4090"]},
+        "filters": {"gpus": ["rtx5090"]},
         "price_rules": {"refuse_stale": True},
     }
     answer = api.post("/api/v1/shortlist", json=body)
@@ -219,8 +219,8 @@ def test_a_stale_price_is_refused_when_asked(api: TestClient) -> None:
     problem = answer.json()
     assert answer.headers["content-type"] == "application/problem+json"
     assert problem["type"].endswith("stale-price")
-    assert problem["gpus"] == ["rtx4090"]
-    accepted = {**body, "price_rules": {"refuse_stale": False}}
+    assert problem["gpus"] == ["rtx5090"]
+    accepted = {**body, "price_rules": {"refuse_stale": False, "evidence": "any"}}
     option = post(api, "shortlist", accepted)["options"][0]
     assert option["price"]["stale"] is True
     assert "price_stale" in [flag["code"] for flag in option["flags"]]

@@ -30,6 +30,7 @@ engines.register(replace(
     VLLM,
     framework=replace(VLLM.framework, name="lmdeploy", title="LMDeploy", filter_place=40,
                       hardware=replace(VLLM.framework.hardware, nvidia_from=8.6, classes=("ascend",),
+                                       stated_by_card=False,
                                        runs_on="lmdeploy", release_name="lmdeploy")),
     place=90,
     chosen_for=(),

@@ -85,14 +85,16 @@ def test_the_frozen_page_has_no_barrier_and_no_fault(visitor: Watched, frozen: s
 
 
 @pytest.mark.parametrize("language", ["en-US", "zh-CN"])
-def test_the_frozen_page_prints_on_three_sheets(
+def test_the_frozen_page_prints_on_four_sheets_at_most(
     browser: Browser, live_server: str, frozen: str, language: str
 ) -> None:
     context = new_context(browser, locale=language)
     page = context.new_page()
     page.goto(live_server + frozen)
     printed = page.pdf(prefer_css_page_size=True, print_background=True)
-    assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 3
+    # Three in English; the evidence of each price and the quotes to ask for take a fourth in Chinese.
+    sheets = len(re.findall(rb"/Type\s*/Page[^s]", printed))
+    assert 2 <= sheets <= (3 if language == "en-US" else 4)
     page.emulate_media(media="print")
     for hidden in (".bar", ".foot", ".crumb ~ .noprint", ".acts"):
         assert not page.locator(hidden).first.is_visible() if page.locator(hidden).count() else True

@@ -12,6 +12,7 @@ from app.catalog.lint import (
     LintCard,
     LintPrice,
     explain,
+    export_limits,
     lint_cards,
     lint_database,
     price_history,
@@ -220,3 +221,17 @@ def test_exceptions_explain_and_idle_ones_are_named(engine: Engine, tmp_path: Pa
 
 def test_the_sample_is_clean(seeded: Engine) -> None:
     assert lint_database(seeded).unexplained == ()
+
+
+def test_a_card_over_an_export_limit_needs_a_remark_on_its_sale() -> None:
+    cards = [
+        LintCard("mi300x", vendor="AMD", figures={"fp16_tflops": 1307.4}),
+        LintCard("wide", vendor="Intel", figures={"bandwidth_gb_s": 1400.0}),
+        LintCard("l20", vendor="NVIDIA", figures={"fp16_tflops": 119.5, "bandwidth_gb_s": 864.0}),
+        LintCard("ascend-910c", vendor="Huawei", figures={"fp16_tflops": 752.0}),
+    ]
+    assert [(f.gpu_id, f.figure) for f in export_limits(cards, ())] == [
+        ("mi300x", "total"),
+        ("wide", "bandwidth_gb_s"),
+    ]
+    assert not list(export_limits(cards, ("mi300x", "wide")))

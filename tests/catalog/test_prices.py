@@ -42,6 +42,7 @@ def choose(
         rates=rates,
         rentals=(),
         framework_support=(),
+        engine_support=(),
         memory_cases=(),
         entries={},
         facts={},
@@ -107,7 +108,8 @@ def test_quotes_are_compared_with_tax_whatever_their_own_basis() -> None:
     found = chosen(quotes=(net, gross))
     # 10,000 without tax are 11,300 with it: the quote that looks dearer is the cheaper one.
     assert (found.amount_cny, found.tax, found.stated_amount) == (11_000, "included", None)
-    assert (found.low_cny, found.high_cny, found.n) == (11_000, pytest.approx(11_300), 2)
+    # A quote is firm: no band around it.
+    assert (found.low_cny, found.expected_cny, found.high_cny, found.n) == (11_000, 11_000, 11_000, 2)
 
 
 @pytest.mark.parametrize(
@@ -155,10 +157,10 @@ def test_an_expired_quote_never_counts_however_cheap() -> None:
     assert choose(quotes=(quote(1, "2026-11-01", ""),)) is None
 
 
-def test_the_lowest_of_several_valid_quotes_counts_and_the_others_are_the_range() -> None:
+def test_the_lowest_of_several_valid_quotes_counts_and_their_number_is_said() -> None:
     offers = tuple(quote(amount, "2026-11-01", "2026-12-31") for amount in (9900, 9500, 9700))
     found = chosen(quotes=offers)
-    assert (found.amount, found.n, found.low_cny, found.high_cny) == (9500, 3, 9500, 9900)
+    assert (found.amount, found.n, found.expected_cny, found.evidence) == (9500, 3, 9500, "firm")
 
 
 def test_a_quote_that_was_replaced_does_not_count() -> None:
@@ -171,9 +173,9 @@ def test_the_newest_day_counts() -> None:
     assert chosen(price(9000, "2026-11-01"), price(9500, "2026-11-20")).amount == 9500
 
 
-@pytest.mark.parametrize("better", ["retail", "diy", "listings_mean", "asking", "listings_lowest"])
+@pytest.mark.parametrize("better", ["retail", "diy", "asking", "tender", "listings_mean", "listings_lowest"])
 def test_within_the_day_the_better_channel_counts(better: str) -> None:
-    order = ["retail", "diy", "listings_mean", "asking", "listings_lowest", "article"]
+    order = ["retail", "diy", "asking", "tender", "listings_mean", "listings_lowest", "article"]
     worse = order[order.index(better) + 1]
     rows = (
         price(9000, "2026-11-20", channel="a", channel_kind=worse),
@@ -182,15 +184,18 @@ def test_within_the_day_the_better_channel_counts(better: str) -> None:
     assert chosen(*rows).amount == chosen(*reversed(rows)).amount == 9500
 
 
-def test_a_newer_day_beats_a_better_channel() -> None:
-    rows = (price(9000, "2026-11-20"), price(8500, "2026-11-21", channel="Paper", channel_kind="article"))
-    assert chosen(*rows).channel_kind == "article"
+def test_a_newer_day_beats_a_better_channel_among_those_where_one_can_buy() -> None:
+    rows = (price(9000, "2026-11-20"), price(8500, "2026-11-21", channel="Taobao", channel_kind="asking"))
+    assert chosen(*rows).channel_kind == "asking"
+    paper = price(8400, "2026-11-22", channel="Paper", channel_kind="article")
+    assert chosen(*rows, paper).channel_kind == "asking"
 
 
-def test_several_of_one_channel_give_their_median_with_number_and_range() -> None:
+def test_several_of_one_channel_give_their_median_with_number_and_band() -> None:
     rows = [price(a, "2026-11-20", channel="Taobao", channel_kind="asking") for a in (8000, 8400, 9800)]
     found = chosen(*rows)
-    assert (found.amount, found.n, found.low_cny, found.high_cny) == (8400, 3, 8000, 9800)
+    assert (found.amount, found.n, found.evidence) == (8400, 3, "current")
+    assert found.low_cny and found.high_cny and found.low_cny < 8400 < found.high_cny
     assert len(found.observation_ids) == 3
 
 
@@ -265,7 +270,9 @@ def test_without_a_rate_a_foreign_price_is_not_used_but_listed() -> None:
 def test_the_launch_price_is_the_last_resort_and_only_for_new_cards() -> None:
     launch = price(12999, "2022-10-12", channel_kind="launch", channel="launch list price")
     assert chosen(launch).kind == "launch"
-    assert chosen(launch, price(15000, "2023-01-15")).kind == "observation"
+    assert chosen(launch, price(15000, "2026-11-15")).kind == "observation"
+    # The narrower band counts, and of more than two years ago no price of its own.
+    assert chosen(launch, price(15000, "2023-01-15")).kind == "launch"
     assert (
         choose(price(12999, "2022-10-12", channel_kind="launch", condition="used"), condition="used") is None
     )
@@ -365,9 +372,11 @@ def test_a_price_that_names_its_variant_comes_before_one_that_serves_each() -> N
     rows = (price(9000, "2026-11-20", variant_assumed=True), price(9500, "2026-11-20"))
     found = chosen(*rows)
     assert (found.amount, found.n, found.variant_assumed) == (9500, 1, False)
-    # A newer day still comes first, marked.
+    # Not even a newer day makes the price of some variant that of this one.
     newer = chosen(*rows, price(8800, "2026-11-21", variant_assumed=True))
-    assert (newer.amount, newer.variant_assumed) == (8800, True)
+    assert (newer.amount, newer.variant_assumed) == (9500, False)
+    alone = chosen(price(8800, "2026-11-21", variant_assumed=True))
+    assert (alone.evidence, alone.variant_assumed) == ("estimate", True)
 
 
 def history(*amounts: float) -> list[PriceObservation]:

@@ -103,7 +103,8 @@ def test_three_workbooks_with_titles_totals_and_a_server(seeded: Engine) -> None
     # 14,800 with 13 % and a special invoice costs less than 13,500 + 13 % that nobody gives back.
     choice = load_snapshot(seeded).price_choices(DAY)["rtx4090", "new"]
     assert (choice.kind, choice.amount, choice.channel) == ("quote", 14800, "北京甲科技有限公司")
-    assert (choice.tax, choice.n, choice.high_cny) == ("included", 2, pytest.approx(13500 * 1.13))
+    # A quote is firm: it has no band.
+    assert (choice.tax, choice.n, choice.low_cny, choice.high_cny) == ("included", 2, 14800, 14800)
     # The server's quote has expired and was none of a card.
     assert load_snapshot(seeded).server_choices(DAY) == {}
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from datetime import date
 
-import numpy as np
 import pytest
 
 from app.catalog.columns.cells import FACTS, FORM_FACTORS
 from app.catalog.records import REMARKS, Availability, deciding, governing_first, remarks_for
 from app.catalog.seed import read_seed
 from app.catalog.snapshot import Snapshot
-from app.core.decide.filters import CONDITIONAL, RESTRICTED, filter_cards
+from app.core.decide.availability import CONDITIONAL, NOT_ON_SALE, OPEN, RESTRICTED, barred
 from app.core.gpu_table import GpuTable
-from app.core.question import Filters
 from app.resources import resource_path
 from app.services.store import availability
 from app.texts.words import FORM_FACTOR as FORM
@@ -72,18 +70,9 @@ def test_what_ends_the_trade_everywhere_ends_it_in_each_region_and_a_rule_does_n
 
 
 def rejected_in_china(snapshot: Snapshot, day: date) -> set[str]:
-    found = filter_cards(
-        snapshot.gpus,
-        GpuTable.from_gpus(snapshot.gpus),
-        Filters(regions=("CN",)),
-        np.zeros(len(snapshot.gpus), dtype=bool),
-        np.zeros(len(snapshot.gpus), dtype=bool),
-        "fp32",
-        "pytorch",
-        snapshot.framework_support,
-        availability(snapshot, day),
-    )
-    return {snapshot.gpus[i].id for i, (code, _) in found.stage.items() if code == "region"}
+    table = GpuTable.from_gpus(snapshot.gpus)
+    found = barred(table, snapshot.gpus, "CN", availability(snapshot, day))
+    return {gpu.id for gpu, what in zip(snapshot.gpus, found.tolist(), strict=True) if what != OPEN}
 
 
 def test_the_filter_follows_the_dates(shipped_snapshot: Snapshot) -> None:
@@ -91,10 +80,27 @@ def test_the_filter_follows_the_dates(shipped_snapshot: Snapshot) -> None:
     before = rejected_in_china(shipped_snapshot, date(2023, 11, 15))
     today = rejected_in_china(shipped_snapshot, date(2026, 11, 30))
     assert "a100-sxm4-80gb" in before and not {"rtx4090", "a800-sxm4-80gb", "rtx5090d"} & before
-    assert {"rtx4090", "a800-sxm4-80gb", "h800-sxm5-80gb", "l40s", "rtx5090", "rtx5090d"} <= today
+    assert {"rtx4090", "a800-sxm4-80gb", "h800-sxm5-80gb", "l40s", "b200-sxm", "rtx5090d"} <= today
     assert not {"l20", "rtx4090d", "rtx3090", "ascend-910b3", "metax-c500-pcie", "rtx5080"} & today
     assert "h20-96gb" in rejected_in_china(shipped_snapshot, date(2025, 5, 1))
     assert "h20-96gb" not in rejected_in_china(shipped_snapshot, date(2025, 7, 20))
+
+
+def test_what_was_worked_out_from_thresholds_never_rejects(shipped_snapshot: Snapshot) -> None:
+    today = rejected_in_china(shipped_snapshot, date(2026, 11, 30))
+    known = availability(shipped_snapshot, date(2026, 11, 30))
+    derived = {
+        gpu_id
+        for (gpu_id, region), facts in known.items()
+        if region == "CN" and all(f.basis == "derived" for f in facts if f.region == "CN")
+    }
+    assert {"mi300x", "gh200-96gb", "rtx-pro-6000-bw-ws"} <= derived and not derived & today
+
+
+def test_the_newest_that_was_read_wins(shipped_snapshot: Snapshot) -> None:
+    """The RTX 5090 was restricted in January 2025 and stood in the shops again in September 2026."""
+    assert "rtx5090" in rejected_in_china(shipped_snapshot, date(2026, 3, 1))
+    assert "rtx5090" not in rejected_in_china(shipped_snapshot, date(2026, 11, 30))
 
 
 def test_every_status_has_a_kind_and_words() -> None:
@@ -106,9 +112,10 @@ def test_every_status_has_a_kind_and_words() -> None:
         "not sold",
         "sold",
         "announced",
+        "support ends",
     }
     assert set(RESTRICTED) & set(REMARKS) == {"licence_required", "not_permitted", "restricted"}
-    assert set(CONDITIONAL) <= set(REMARKS)
+    assert {*CONDITIONAL, *NOT_ON_SALE} <= set(REMARKS)
 
 
 def test_every_fact_and_form_has_words() -> None:

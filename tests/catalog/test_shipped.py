@@ -104,7 +104,11 @@ def test_coverage_is_told_card_by_card(snapshot: Snapshot) -> None:
 def test_no_price_that_counts_is_beyond_reason(snapshot: Snapshot) -> None:
     for (gpu_id, condition), choice in snapshot.price_choices(DAY, None, CONDITIONS).items():
         assert 100 < choice.amount_cny < 700_000, (gpu_id, condition, choice.amount_cny)
-        assert choice.low_cny <= choice.amount_cny <= choice.high_cny
+        if choice.evidence == "none":
+            assert choice.expected_cny is None and choice.refused, (gpu_id, condition)
+        else:
+            assert choice.low_cny and choice.expected_cny and choice.high_cny
+            assert choice.low_cny <= choice.expected_cny <= choice.high_cny <= 4.01 * choice.low_cny
         assert choice.per == "card" and choice.source.title and choice.observed_on
 
 

@@ -27,8 +27,8 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def freeze(capsys: pytest.CaptureFixture[str]) -> str:
-    made = json.loads(run(capsys, "compare", *FLAGS, "--title", "Spring purchase", "--json"))
+def freeze(capsys: pytest.CaptureFixture[str], *more: str) -> str:
+    made = json.loads(run(capsys, "compare", *FLAGS, *more, "--title", "Spring purchase", "--json"))
     assert made["url"] == f"/c/{made['id']}" and made["manage_token"]
     return str(made["id"])
 
@@ -62,7 +62,8 @@ def test_a_body_from_a_file_is_frozen_as_the_api_takes_it(
 
 @pytest.mark.usefixtures("database")
 def test_what_has_changed_since_is_said_by_day(capsys: pytest.CaptureFixture[str]) -> None:
-    token = freeze(capsys)
+    # Estimates are ranked too: by default a stale price leaves the list, and none could be seen to age.
+    token = freeze(capsys, "--evidence", "any", "--only", "rtx5090", "--only", "rx9070")
     same = run(capsys, "compare", "--changes", token, "--as-of", "2026-11-30", "--lang", "en")
     assert "The order is the same." in same and "Prices that moved" not in same
     # A year on, every price that was fresh is stale, and that is said of each.
@@ -70,10 +71,14 @@ def test_what_has_changed_since_is_said_by_day(capsys: pytest.CaptureFixture[str
     body = json.loads(run(capsys, *asked, "--json"))
     assert body["then"]["as_of"] == "2026-11-30" and body["now"]["as_of"] == "2027-11-30"
     aged = [p for p in body["prices"] if p["now"]["stale"] and not p["then"]["stale"]]
-    assert aged
+    assert aged and len(aged) == len(body["prices"]) == len(body["options"])
     later = run(capsys, *asked, "--lang", "en")
     assert "→ 2027-11-30" in later and later.count("now stale") == len(aged)
     assert run(capsys, *asked, "--lang", "zh").count("现已过期") == len(aged)
+    # Asked on current evidence, none of them stands in the list a year on.
+    asked = ("compare", "--changes", freeze(capsys), "--as-of", "2027-11-30")
+    body = json.loads(run(capsys, *asked, "--json"))
+    assert len(body["left"]) == 3 and body["options"] == body["prices"] == []
 
 
 @pytest.mark.usefixtures("database")

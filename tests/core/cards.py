@@ -314,7 +314,9 @@ def price(gpu_id: str, amount: float, condition: str = "new", **changes: Any) ->
         "stale": False,
         "converted": False,
         "n": 1,
+        "evidence": "current",
         "low_cny": amount,
+        "expected_cny": changes.get("amount_cny", amount),
         "high_cny": amount,
         "source": SOURCE,
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.decide.pricing import PriceGrid, price_grid
+from app.core.decide.pricing import LEVELS, PriceGrid, price_grid
 from app.core.gpu import PriceChoice, Source
 from app.core.model.architecture import architecture_from_fields
 from app.core.question import Economics, ShortlistQuestion
@@ -36,7 +36,9 @@ def choice(amount_cny: float, **changes: Any) -> PriceChoice:
         "stale": False,
         "converted": False,
         "n": 1,
+        "evidence": "firm" if changes.get("kind") == "quote" else "current",
         "low_cny": amount_cny,
+        "expected_cny": amount_cny,
         "high_cny": amount_cny,
         "source": Source("shop", "", "A shop"),
     }
@@ -82,5 +84,43 @@ def test_a_valid_server_quote_counts_although_the_market_is_cheaper() -> None:
     assert found.purchase_cny[0, :, 0].tolist() == [74_133, 148_266, 296_532, 1_180_000]
     assert (found.host_cny[0, 3, 0], found.by_server[0, 3, 0], found.stale[0, 3, 0]) == (0, True, False)
     assert found.choice(0, 3, 0).kind == "quote"
-    # A market price of a server has no such claim: the cheaper way to buy counts.
-    assert not grid(market, replace(quote, kind="observation")).by_server[0, 3, 0]
+    # A market price of a server that is as well known counts before older prices of its cards.
+    assert grid(market, replace(quote, kind="observation", evidence="current")).by_server[0, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("card", "server", "by_server"),
+    [
+        ({"evidence": "estimate", "age_days": 1}, {"evidence": "current", "age_days": 90}, True),
+        ({"evidence": "current", "age_days": 90}, {"evidence": "estimate", "age_days": 1}, False),
+        ({"evidence": "none", "expected_cny": None}, {"evidence": "estimate", "age_days": 90}, True),
+        ({"evidence": "firm", "kind": "quote", "age_days": 30}, {"evidence": "current"}, False),
+    ],
+)
+def test_the_better_evidence_decides_between_cards_and_servers(
+    card: dict[str, Any], server: dict[str, Any], by_server: bool
+) -> None:
+    found = grid(choice(10_000, **card), choice(90_000, **server))
+    assert bool(found.by_server[0, 3, 0]) is by_server
+    assert found.evidence[0, 3, 0] == LEVELS.index((server if by_server else card)["evidence"])
+
+
+def test_a_server_of_consumer_cards_below_its_cards_of_today_is_an_estimate() -> None:
+    old = choice(70_000, age_days=140)
+    found = grid(choice(10_000, evidence="none", expected_cny=None), old)
+    assert found.choice(0, 3, 0).evidence == "current"
+    found = grid(choice(10_000, evidence="estimate", age_days=20), old)
+    assert not found.by_server[0, 3, 0] and found.evidence[0, 3, 0] == LEVELS.index("estimate")
+
+
+def test_sixteen_cards_are_two_whole_servers() -> None:
+    key = (CARD.id, "new")
+    server = choice(70_000, age_days=1, per="server-8")
+    found = price_grid(QUESTION, [CARD], (8, 12, 16), {}, {key: server})
+    assert found.purchase_cny[0, 0, 0] == 70_000 and found.purchase_cny[0, 2, 0] == 140_000
+    assert not found.by_server[0, 1, 0]
+
+
+def test_purchase_follows_what_the_card_costs_today() -> None:
+    found = grid(choice(8_000, expected_cny=10_000.0), choice(1.0, evidence="none", expected_cny=None))
+    assert found.purchase_cny[0, :, 0].tolist() == [10_000, 20_000, 40_000, 80_000]

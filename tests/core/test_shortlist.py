@@ -11,6 +11,7 @@ from app.core.decide.options import REJECTION_CODES, pareto_front
 from app.core.decide.reasons import Standing, reasons
 from app.core.decide.shortlist import rank
 from app.core.faults import InputFault
+from app.core.gpu import Source
 from app.core.gpu_table import GpuTable
 from app.core.memory import estimate as estimate_memory
 from app.core.question import (
@@ -317,15 +318,67 @@ class Statement:
     status: str
     from_on: str = "2023-11-16"
     text: str = "licence"
+    text_zh: str = ""
+    region: str = "CN"
+    basis: str = "read"
+    source: Source = Source("rule", "https://example.org/rule", "Rule of 2023")
 
 
-def test_regions_reject_only_when_asked_and_are_remarked_on_otherwise():
-    known = {("a100-pcie-40gb", "CN"): (Statement("licence_required"),)}
-    remarked = ask(availability=known)
-    option = next(o for o in remarked.options if o.gpu.id == "a100-pcie-40gb")
-    assert "availability_remark" in {f.code for f in option.flags}
-    refused = ask(availability=known, filters=Filters(regions=("CN",)))
-    assert rejected(refused)["a100-pcie-40gb"].code == "region"
+A100 = "a100-pcie-40gb"
+RULE = {(A100, "CN"): (Statement("licence_required"),)}
+
+
+def at_estimate(gpu_id=A100):
+    return {
+        key: replace(found, evidence="estimate") if key[0] == gpu_id else found
+        for key, found in ALL_PRICES.items()
+    }
+
+
+def codes(answer, gpu_id=A100):
+    return {f.code for o in answer.options if o.gpu.id == gpu_id for f in o.flags}
+
+
+def test_a_card_under_a_rule_counts_only_at_a_price_of_today():
+    assert "sold_though_restricted" in codes(ask(availability=RULE))
+    found = rejected(ask(availability=RULE, prices=at_estimate()))[A100]
+    assert found.code == "availability" and found.source.title == "Rule of 2023"
+    assert found.text.params["since"] == "2023-11-16" and found.text.params["statement"] == "licence"
+    assert found.remedy.change == {"filters.availability": "any", "price_rules.evidence": "any"}
+    freely = ask(
+        availability=RULE,
+        prices=at_estimate(),
+        filters=Filters(availability="any"),
+        price_rules=PriceRules(evidence="any"),
+    )
+    assert A100 in ids(freely) and "sold_though_restricted" in codes(freely)
+    # Estimates may count and the card still not be sold.
+    still = ask(availability=RULE, prices=at_estimate(), price_rules=PriceRules(evidence="any"))
+    assert rejected(still)[A100].code == "availability"
+    assert rejected(still)[A100].remedy.change == {"filters.availability": "any"}
+
+
+def test_only_the_newest_statement_that_was_read_in_that_region_rejects():
+    def code(*statements):
+        return rejected(ask(availability={(A100, "CN"): statements}, prices=at_estimate()))[A100].code
+
+    rule = Statement("licence_required")
+    for status in ("licence_required", "restricted", "not_shipped", "announced", "cancelled"):
+        assert code(Statement(status)) == "availability"
+    assert code(Statement("licence_required", basis="derived")) == "evidence"
+    assert code(Statement("licence_required", region="global")) == "evidence"
+    assert code(rule, Statement("available", "2026-09")) == "evidence"
+    assert code(Statement("available", "2022"), rule) == "availability"
+    assert code(Statement("available", "2026-09", basis="derived"), rule) == "availability"
+    derived = {(A100, "CN"): (Statement("licence_required", basis="derived"),)}
+    assert "restricted_by_thresholds" in codes(ask(availability=derived))
+
+
+def test_another_region_asks_its_own_statements_and_no_price_from_elsewhere_helps():
+    known = RULE | {(A100, "HK"): (Statement("licence_required", region="HK"),)}
+    assert rejected(ask(availability=known, filters=Filters(regions=("HK",))))[A100].code == "availability"
+    assert A100 in ids(ask(availability=RULE, filters=Filters(regions=("HK",))))
+    assert A100 in ids(ask(availability=RULE, filters=Filters(regions=("CN",))))
 
 
 def test_work_gives_hours_and_a_deadline_rejects():

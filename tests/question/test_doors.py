@@ -317,7 +317,7 @@ def test_the_switches_of_a_changed_form_keep_what_was_typed(site: TestClient, sn
 
 @pytest.mark.parametrize("pairs", [[], *ON_PAGES], ids=lambda pairs: pairs[-1][0] if pairs else "opening")
 def test_a_frozen_question_is_reopened_as_it_was(pairs: Pairs, site: TestClient, snapshot: Snapshot) -> None:
-    made = site.post("/c", data=_form(pairs or [("work", "200")]), follow_redirects=False)
+    made = site.post("/c", data=_form(pairs or [("model", "Qwen3-14B")]), follow_redirects=False)
     assert made.status_code == 303, made.text[:500]
     opened = site.get(f"{made.headers['location']}/open", follow_redirects=False)
     assert opened.status_code == 303 and "e+" not in opened.headers["location"]
@@ -430,7 +430,8 @@ def test_an_unknown_parameter_is_said(site: TestClient) -> None:
 
 def test_the_form_reaches_what_the_api_computes(site: TestClient) -> None:
     """2,048 sequences of 32,768 batched tokens move the need of an 8B model by gigabytes."""
-    usual = "/result.json?model=llama-3.1-8b&gpus=a100-sxm4-80gb&counts=1&as_of=2026-11-30"
+    usual = "/result.json?model=llama-3.1-8b&gpus=rtx5090&counts=1&as_of=2026-11-30"
+    usual += "&batch_size=1&sequence_length=2048"
     wide = site.get(f"{usual}&max_num_seqs=2048&max_batched_tokens=32768").json()
     need = [a["options"][0]["memory"]["per_gpu_gib"]["expected"] for a in (site.get(usual).json(), wide)]
     assert need[1] - need[0] > 3

@@ -86,12 +86,14 @@ def test_every_code_has_words(snapshot: Snapshot) -> None:
 
 def test_remarks_of_a_card(snapshot: Snapshot) -> None:
     remarks = card_detail(snapshot, "rtx4090", DAY, "zh").remarks
-    rule = next(r for r in remarks if r.region == "CN")
-    assert (rule.kind, rule.from_on, rule.decides) == ("licence required", "2023-11-16", True)
+    newest = next(r for r in remarks if r.region == "CN")
+    assert (newest.kind, newest.from_on, newest.decides) == ("licence required", "2026-01-15", True)
+    rule = next(r for r in remarks if r.region == "CN" and r.from_on == "2023-11-16")
+    assert rule.kind == "licence required"
     assert "2023-10-17" in rule.text and "规则" in rule.text
     assert rule.source.url.startswith("https://") and rule.read_on == "2026-11-30"
     english = card_detail(snapshot, "rtx4090", DAY, "en").remarks
-    assert "total processing performance" in next(r for r in english if r.region == "CN").text
+    assert "total processing performance" in next(r for r in english if r.region == "CN").text.lower()
     decided = governing(snapshot, "rtx4090", "CN", DAY)
     assert decided is not None and decided.status == "licence_required"
     assert governing(snapshot, "rtx4090", "CN", date(2023, 1, 1)) is None

@@ -9,6 +9,7 @@ from dataclasses import fields
 import pytest
 
 from app.core.decide.options import REJECTION_CODES
+from app.core.decide.recommendation import HOLDS
 from app.core.estimates import PART_NAMES, Message
 from app.core.faults import FieldError
 from app.core.question import OBJECTIVES, Economics, PriceRules
@@ -26,10 +27,16 @@ BY_STAGE = [code for code in REJECTION_CODES if code not in ("framework", "os")]
 FRAME = [f.name for part in (PriceRules, Economics) for f in fields(part) if f.name != "tax"]
 FRAME += ["counts", "objective", "limit", "conditions", "task", "batch_size", "lora_rank", "lora_targets"]
 FRAME += ["gradient_checkpointing", "logits", "padding", "load", "software"]
-CHANGED = ["vendor", "region", "framework", "os", "feature", "count", "power", "budget", "deadline"]
+CHANGED = ["vendor", "availability", "framework", "os", "feature", "count", "power", "budget", "deadline"]
 MADE = {
     **{f"{start}_{o}": "core.decide.reasons" for o in OBJECTIVES for start in STARTS},
-    **{f"{start}_{by}": "core.decide.reasons" for by in ("margin", "power", "name") for start in EQUALS},
+    **{
+        f"{start}_{by}": "core.decide.reasons"
+        for by in ("speed", "cost", "margin", "power", "name")
+        for start in EQUALS
+    },
+    **{f"best_of_sound_by_{o}": "core.decide.recommendation" for o in OBJECTIVES},
+    **{f"held_{hold}": "core.decide.recommendation" for hold in HOLDS if hold},
     **{f"rejected_{code}": "core.decide.shortlist" for code in BY_STAGE},
     **{f"remedy_{code}": "core.decide.reasons" for code in (*CHANGED, "stale_price", "unpriced")},
     "remedy_more_cards": "core.decide.remedies",

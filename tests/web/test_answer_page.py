@@ -17,7 +17,7 @@ from app.main import create_app
 from app.settings import Settings
 
 DAY = "2026-11-30"
-QUESTION = f"/?model=Qwen3-14B&batch_size=8&as_of={DAY}"
+QUESTION = f"/?model=Qwen3-14B&months=36&as_of={DAY}"
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_the_answer_can_be_shared_frozen_compared_and_exported(site: TestClient)
     page = get(site, QUESTION)
     actions = page.partition('class="acts noprint"')[2].partition("</div>")[0]
     link = re.search(r'href="(/[^"]*)" data-copy=', actions)
-    assert link is not None and "batch_size" not in link[1], "the shortest address of the same question"
+    assert link is not None and "months" not in link[1], "the shortest address of the same question"
     shown = re.findall(r'id="o\d+".*?href="/gpus/([^"]+)"', page, re.DOTALL)
     compared = re.search(r'href="/compare\?gpus=([^"]+)"', actions)
     assert compared is not None and compared[1].split(",") == list(dict.fromkeys(shown))[:4]
@@ -128,7 +128,8 @@ def test_the_empty_comparison_offers_cards_that_are_there(site: TestClient) -> N
 
 
 def test_a_module_is_said_to_need_its_board(site: TestClient) -> None:
-    page = get(site, f"/?model=Qwen3-14B&gpus=h20-141gb&counts=1&as_of={DAY}")
+    # Loose it has no price; whoever has one of his own is told what else it needs.
+    page = get(site, f"/?model=Qwen3-14B&gpus=h20-141gb&counts=1&as_of={DAY}&prices=h20-141gb%3D70000")
     assert (
         "no plug-in card" in page
         and "GeForce" not in page.partition('id="ranking"')[2].partition("</section>")[0]

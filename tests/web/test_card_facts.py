@@ -46,7 +46,7 @@ def test_remarks_stand_in_the_reader_language_what_decides_first(site: TestClien
     assert english.index("export licence.") < english.index("out of production")
     many = page(site, "/gpus/h20-96gb", "en")
     before, _, folded = many.partition("earlier remarks")
-    assert before.count('class="note ') == 4 and "Announced for Mainland China." in folded
+    assert before.count('class="note ') == 5 and "Announced for Mainland China." in folded
 
 
 def test_cards_can_be_listed_by_how_they_are_built(site: TestClient) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from app.core.defaults import usual_values
 from app.web.form import (
     FORM,
     build_request,
@@ -16,6 +19,7 @@ from app.web.form import (
     model_size,
     number_of,
     read_form,
+    unknown_model,
 )
 
 
@@ -37,7 +41,6 @@ def test_the_empty_address_asks_the_opening_question() -> None:
     body, faults = build_request(state, family="decoder")
     assert faults == []
     assert body == {
-        "work": {"amount": 200e6, "unit": "tokens"},
         "workload": {
             "model": {"preset": "Qwen3-14B"},
             "task": "inference",
@@ -46,16 +49,69 @@ def test_the_empty_address_asks_the_opening_question() -> None:
             "sequence_length": 8192,
         },
     }
-    assert canonical_query(state, family="decoder") == "work=200"
+    assert canonical_query(state, family="decoder") == ""
 
 
-def test_a_question_at_all_defaults_keeps_an_address_of_its_own() -> None:
-    state = read_form([("work", ""), ("model", "Qwen3-14B")])
+def test_the_address_holds_only_what_was_typed() -> None:
+    state = read_form([("work", ""), ("model", "Qwen3-14B"), ("batch_size", ""), ("precision", "")])
+    assert canonical_query(state, family="decoder") == ""
+    typed = read_form([("batch_size", "8")])
+    assert canonical_query(typed, family="decoder") == "batch_size=8"
     body, _ = build_request(state, family="decoder")
-    assert "work" not in body
-    query = canonical_query(state, family="decoder")
-    assert query == "model=Qwen3-14B"
-    assert build_request(read_form([("model", "Qwen3-14B")]), family="decoder")[0] == body
+    assert build_request(typed, family="decoder")[0] == body
+
+
+@pytest.mark.parametrize(
+    ("task", "family", "batch", "length", "precision", "recomputes"),
+    [
+        ("inference", "decoder", 8, 8192, "bf16", None),
+        ("lora", "decoder", 1, 2048, "bf16", True),
+        ("qlora", "decoder", 1, 2048, "nf4", True),
+        ("training", "decoder", 1, 2048, "bf16", True),
+        ("training", "encoder", 32, 128, "fp16", False),
+        ("inference", "encoder", 32, 256, "fp16", None),
+        ("training", "vision", 64, None, "fp16", False),
+        ("inference", "vision", 8, None, "fp16", None),
+        ("inference", "speech", 8, None, "fp16", None),
+        ("lora", "diffusion", 1, None, "bf16", True),
+    ],
+)
+def test_what_was_not_typed_follows_task_and_family(
+    task: str, family: str, batch: int, length: int | None, precision: str, recomputes: bool | None
+) -> None:
+    body, _ = build_request(read_form([("task", task)]), family=family)
+    work = body["workload"]
+    assert (work["batch_size"], work["precision"]) == (batch, precision)
+    assert work.get("sequence_length") == length
+    assert work.get("gradient_checkpointing") is recomputes
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "place", "value"),
+    [
+        ({"max_context": 512}, "training", "workload.sequence_length", 128),
+        ({"max_context": 64}, "training", "workload.sequence_length", 64),
+        ({"family": "decoder", "max_context": 4096}, "inference", "workload.sequence_length", 4096),
+        ({"family": "decoder", "native_precision": "fp8"}, "inference", "workload.precision", "fp8"),
+        ({"family": "decoder", "native_precision": "mxfp4"}, "inference", "workload.precision", "mxfp4"),
+        ({"family": "decoder", "native_precision": "fp8"}, "lora", "workload.precision", "bf16"),
+        ({"family": "vision", "head": "yolo"}, "training", "workload.batch_size", 16),
+        ({"id": "bge-m3"}, "inference", "work.unit", "tokens"),
+        ({"id": "bge-m3"}, "inference", "workload.sequence_length", 512),
+        ({"family": "speech"}, "inference", "work.unit", "hours"),
+        ({"family": "vision"}, "training", "work.unit", "epochs"),
+    ],
+)
+def test_defaults_follow_the_model(model: dict[str, Any], task: str, place: str, value: object) -> None:
+    made = replace(unknown_model("encoder"), **model)
+    assert usual_values(FORM, task, made)[place] == value
+
+
+def test_work_is_read_in_the_unit_of_its_family() -> None:
+    body, _ = build_request(read_form([("work", "10")]), family="speech")
+    assert body["work"] == {"amount": 10, "unit": "hours"}
+    body, _ = build_request(read_form([("work", "10")]), family="vision")
+    assert body["work"] == {"amount": 10e6, "unit": "images"}
 
 
 def test_only_what_differs_stands_in_the_address() -> None:
@@ -90,7 +146,8 @@ def test_what_is_no_number_is_passed_on_to_be_refused(text: str) -> None:
 def test_fields_of_another_task_or_family_are_left_out() -> None:
     pairs = [("task", "training"), ("lora_rank", "64"), ("kv_precision", "fp8"), ("image_size", "224x320")]
     body, _ = build_request(read_form(pairs), family="vision")
-    assert body["workload"].keys() == {"model", "task", "precision", "batch_size", "image_size"}
+    named = {"model", "task", "precision", "batch_size", "image_size", "gradient_checkpointing"}
+    assert body["workload"].keys() == named
     assert body["workload"]["image_size"] == [224, 320]
 
 

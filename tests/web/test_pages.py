@@ -65,7 +65,7 @@ def test_a_page_is_there_in_both_languages(site: TestClient, path: str, language
         "?model=13B&task=qlora&precision=nf4&batch_size=2&sequence_length=2048",
         "?model=resnet-50&task=training&batch_size=128&image_size=224&precision=fp16",
         "?model=bert-large-uncased&task=training&batch_size=16&sequence_length=384&precision=fp16",
-        "?model=deepseek-v3-671b&precision=fp8&batch_size=4",
+        "?model=deepseek-v3-671b&precision=fp8&batch_size=4&evidence=any",
         "?model=qwen3-30b-a3b&precision=awq&batch_size=16&work=50&months=24",
         "?model=llama-2-7b&task=lora&batch_size=1&sequence_length=2048&objective=tflops_per_yuan",
         "?model=whisper-large-v3&precision=fp16&batch_size=1&objective=speed",
@@ -78,6 +78,7 @@ def test_figures_of_the_page_equal_those_of_the_api(site: TestClient, query: str
     page = site.get(f"/{query}", headers={"accept-language": "zh"}).text
     sent = {k: question[k] for k in ("economics", "objective", "counts", "limit", "work") if k in question}
     sent["filters"] = {"conditions": question["filters"]["conditions"]}
+    sent["price_rules"] = {"evidence": question["price_rules"]["evidence"]}
     sent["workload"] = {k: v for k, v in question["workload"].items() if v is not None}
     api = site.post("/api/v1/shortlist", json=sent).json()
     found = FIGURE.findall(page)
@@ -126,7 +127,7 @@ def test_a_fault_is_named_at_its_field_and_nothing_is_lost(site: TestClient, que
 def test_htmx_gets_the_parts_that_change_and_the_shortest_address(site: TestClient) -> None:
     query = "model=Qwen3-14B&batch_size=16&sequence_length=8192&months=36&engine=auto"
     part = site.get(f"/?{query}", headers={"hx-request": "true"})
-    assert part.headers["hx-push-url"] == "/?batch_size=16"
+    assert part.headers["hx-push-url"] == "/?batch_size=16&sequence_length=8192"
     assert "<html" not in part.text and part.text.count("<hx-partial") == 7
     whole = site.get(f"/?{query}", headers={"hx-request": "true", "hx-history-restore-request": "true"})
     assert "<html" in whole.text
@@ -170,7 +171,10 @@ def test_a_comparison_is_frozen_opened_and_withdrawn(site: TestClient) -> None:
     page = site.get(address, headers={"accept-language": "en"})
     assert page.status_code == 200 and "Kartenwahl &lt;&amp;&gt;" in page.text
     assert page.headers["x-robots-tag"] == "noindex"
-    assert site.get(f"{address}/open", follow_redirects=False).headers["location"] == "/?batch_size=16"
+    opened = site.get(f"{address}/open", follow_redirects=False).headers["location"]
+    assert opened == "/?precision=bf16&batch_size=16&sequence_length=8192", (
+        "as it was, whatever is usual later"
+    )
     token = address.rpartition("/")[2]
     explained = site.get("/explain", params={"comparison": token, "figure": "options.0.cost.total_cny"})
     assert explained.status_code == 200
@@ -250,7 +254,7 @@ def test_chart_data_are_json(site: TestClient) -> None:
 
 
 def test_the_host_share_opens_to_its_rule(site: TestClient) -> None:
-    ranked = site.get("/result.json").json()["options"][0]
+    ranked = site.get("/result.json?work=200").json()["options"][0]
     assert ranked["price"]["per"] == "card"
     page = site.get(
         "/explain?figure=options.0.cost.host_cny&work=200", headers={"accept-language": "en"}

@@ -29,6 +29,7 @@ KINDS: Mapping[str, DataKind] = {
         observations.BENCHMARKS,
         observations.MEMORY_CASES,
         observations.FRAMEWORK_SUPPORT,
+        observations.ENGINE_SUPPORT,
         observations.AVAILABILITY,
         observations.QUOTES,
         subjects.LINT_EXCEPTIONS,

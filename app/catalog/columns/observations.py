@@ -41,6 +41,7 @@ from app.catalog.columns.subjects import (
 )
 from app.catalog.records import CHANNEL_KINDS, PER, REMARKS, TAXES
 from app.core import formats
+from app.core.decide.engine_support import FEATURE_KINDS, STATUSES
 from app.core.engines.record import ByAge
 from app.core.question import CONDITIONS, REGIONS
 
@@ -407,6 +408,33 @@ FRAMEWORK_SUPPORT = DataKind(
     key="framework version",
     dated_by="as_of",
 )
+ENGINE_SUPPORT = DataKind(
+    "engine_support",
+    tables.EngineSupportRow,
+    "what is stated of engines on families of cards, by number format and feature",
+    (
+        C("engine", about="its name, or that of a library beside it"),
+        C("plugin", about="of the card's maker, where it takes one"),
+        C("engine_version", about="software that it speaks of, as written"),
+        C("hardware", about="cards, any of: cc8.9, cc>=7.5, gfx942, vendor=Intel, id=ascend-910b*"),
+        C("hardware_as_written", about="the cards in the words of the source"),
+        C("vendor", about="maker of the cards"),
+        C("min_version", about="least driver, toolkit or release"),
+        C("formats", about="number formats or patterns of them; any"),
+        C("format_as_written", about="the format in the words of the source"),
+        C("feature", about="what it speaks of"),
+        C("feature_kind", choices=FEATURE_KINDS, about="what kind of feature that is"),
+        C("status", choices=STATUSES, about="what the source says"),
+        C("refuses", about="whether it keeps a card from the list"),
+        C("evidence", about="kind of source"),
+        C("dated", about="date of the statement, as written"),
+        C("note", about="what else is to be said of it"),
+        SOURCE[0],
+    ),
+    file="engine_support.csv",
+    key="engine plugin engine_version hardware formats format_as_written feature source_id",
+    optional=True,
+)
 AVAILABILITY = DataKind(
     "availability",
     tables.AvailabilityRow,
@@ -422,6 +450,8 @@ AVAILABILITY = DataKind(
             in_file="until",
         ),
         C("status", about="what the source says", choices=tuple(REMARKS)),
+        C("basis", about="read, or derived from thresholds; empty: read", choices=("", "read", "derived")),
+        C("quality", about="high, medium or low"),
         C("text", about="in English"),
         C("text_zh", about="in Chinese"),
         SOURCE[0],

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.core.decide.availability import BY_MARKET, BY_RULE, OPEN, SOLD, Barred
 from app.core.decide.cost import UNIT_NAMES, Costs, ownership, work_hours
 from app.core.decide.filters import STAGES
 from app.core.decide.grid import Best
 from app.core.decide.options import objective_score, too_late
-from app.core.decide.pricing import PriceGrid
+from app.core.decide.pricing import LEVELS, PriceGrid
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
@@ -39,6 +40,8 @@ class Candidates:
     """Under the objective, lower is better."""
     stage: Index
     """Index into STAGES where the option stops; PASSES where it does not."""
+    at_estimate: Index
+    """The same if estimates of prices counted: what passes here and not in `stage` needs a quote."""
 
     @property
     def passes(self) -> Flags:
@@ -52,13 +55,14 @@ def evaluate(
     best: Best,
     prices: PriceGrid,
     speed_unit: str,
+    barred: Barred,
 ) -> Candidates:
     """Cost, score and stage of every option.
 
     Parameters
     ----------
     question: everything asked. card_power_w: of one card each. best: plan of each card and count. prices: of
-    each option. speed_unit: of the speeds in `best`.
+    each option. speed_unit: of the speeds in `best`. barred: what forbids each card, (cards, regions).
 
     Returns
     -------
@@ -77,7 +81,8 @@ def evaluate(
     speed = best.speed[..., np.newaxis]
     hours: Floats | None = None
     busy: Floats | None = None
-    if question.deadline_hours is not None and question.work is None:
+    stated = question.work is not None and not question.work.assumed
+    if question.deadline_hours is not None and not stated:
         raise InputFault.at("/work", "work_required_by_deadline")
     if question.work is not None:
         length = work.sequence_length
@@ -99,8 +104,47 @@ def evaluate(
             question.objective, costs.total_cny, costs.purchase_cny, sustained, speed, power[..., np.newaxis]
         )
     score = np.broadcast_to(score, prices.purchase_cny.shape)
-    stage = _stages(question, best, prices, costs, power, hours)
-    return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage)
+    at_estimate = _stages(question, best, prices, costs, power, hours)
+    unsold = _unsold(question, barred, prices)
+    # What is only under a rule may be asked for; what nobody sells may not.
+    _stop_before(at_estimate, "availability", unsold == BY_MARKET)
+    stage = at_estimate
+    if question.price_rules.evidence != "any":
+        weak = (prices.evidence < LEVELS.index("current")) & (at_estimate > STAGES.index("evidence"))
+        stage = np.where(weak, STAGES.index("evidence"), at_estimate)
+    if (unsold == BY_RULE).any():
+        stage = stage.copy()
+        _stop_before(stage, "availability", unsold == BY_RULE)
+    return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage, at_estimate)
+
+
+def _unsold(question: ShortlistQuestion, barred: Barred, prices: PriceGrid) -> Barred:
+    """What keeps each option from being bought, (cards, 1 or counts, 1 or conditions).
+
+    Notes
+    -----
+    A price of today, or a quote, in the region of the prices shows that it is sold there all the same.
+    """
+    if question.filters.availability != SOLD:
+        return np.zeros((len(barred), 1, 1), dtype=np.int8)
+    sold = prices.evidence >= LEVELS.index("current")
+    found = np.zeros(prices.evidence.shape, dtype=np.int8)
+    for region, of_region in zip(regions_asked(question), barred.T, strict=True):
+        here = of_region[:, np.newaxis, np.newaxis]
+        there = np.where(sold, OPEN, here) if region == question.price_rules.region else here
+        found = np.maximum(found, there)
+    return found
+
+
+def _stop_before(stage: Index, name: str, where: Flags) -> None:
+    """Let options stop at a stage where they have not stopped before it."""
+    place = STAGES.index(name)
+    np.copyto(stage, place, where=np.broadcast_to(where, stage.shape) & (stage > place))
+
+
+def regions_asked(question: ShortlistQuestion) -> tuple[str, ...]:
+    """Where the cards are to be bought."""
+    return question.filters.regions or (question.price_rules.region,)
 
 
 def hours_limit(question: ShortlistQuestion) -> float:
@@ -134,7 +178,7 @@ def _stages(
     def stop(name: str, where: Flags) -> None:
         np.copyto(stage, STAGES.index(name), where=np.broadcast_to(where, stage.shape))
 
-    if hours is not None:
+    if hours is not None and question.work is not None and not question.work.assumed:
         stop("deadline", ~(hours <= hours_limit(question)))
     late = too_late(best.token_ms, question.workload.latency_limit_ms)
     if late is not None:
@@ -161,17 +205,19 @@ def order(candidates: Candidates, best: Best, names: Index) -> Index:
 
     Notes
     -----
-    Score, then margin, then power, then name, count and condition: the order of the input plays no part.
-    Scores
-    and margins are compared to nine digits, so that the last bit of a sum does not decide.
+    Score, then speed, cost, margin, power, name, count and condition: the order of the input plays no part.
+    Scores, speeds and costs are compared to nine digits, so that the last bit of a sum does not decide.
     """
     shape = candidates.score.shape
     flat = np.flatnonzero(candidates.passes)
     row, count, condition = np.unravel_index(flat, shape)
     score = _nine_digits(candidates.score.ravel()[flat])
+    slowness = -_nine_digits(best.speed[row, count])
+    cost = _nine_digits(np.broadcast_to(candidates.costs.total_cny, shape).ravel()[flat])
     margin = np.round(best.margin_gib[row, count], 6)
     power = candidates.power_w[row, count]
-    return np.asarray(flat[np.lexsort((condition, count, names[row], power, -margin, score))], dtype=np.intp)
+    keys = (condition, count, names[row], power, -margin, cost, slowness, score)
+    return np.asarray(flat[np.lexsort(keys)], dtype=np.intp)
 
 
 def nearest(stages: Index, margins: Floats, outlay: Floats) -> tuple[Index, Index]:

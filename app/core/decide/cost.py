@@ -31,7 +31,7 @@ WORK_UNITS_OF_SPEED: Mapping[str, tuple[str, ...]] = {
     "images_per_s": ("images", "samples"),
     "realtime_factor": (),
 }
-"""`hours` and `epochs` need no speed or more than a speed; see `work_hours`."""
+"""`hours` need no speed and `epochs` their samples; see `work_hours`."""
 
 register(
     Formula(
@@ -65,10 +65,10 @@ register(
     Formula(
         "cost.per_hour",
         "Cost of a useful hour",
-        "total / (months x hours per month x utilisation)",
+        "total / hours worked; months x hours per month x utilisation where no work is given",
         "CNY/h",
         "exact",
-        "All cards of the option together.",
+        "All cards of the option together. Hours in which nothing runs do not share the cost.",
         (
             Reference(
                 "Owned cost per useful GPU-hour: build against rent",
@@ -134,10 +134,9 @@ def ownership(
     residual = named(purchase * economics.residual, "residual_cny")
     total = named(floats(total_cny(purchase, 1.0 - economics.residual, host, energy)), "total_cny")
     with np.errstate(divide="ignore", invalid="ignore"):
-        per_hour = total / horizon
-        # With a given amount of work the money pays for that work, not for hours in which nothing runs.
-        hourly = per_hour if busy_hours is None else total / busy
-        per_unit = hourly / (floats(speed_per_s) * SECONDS_PER_HOUR) * units
+        # The money pays for the hours worked, not for those in which nothing runs.
+        per_hour = total / busy
+        per_unit = per_hour / (floats(speed_per_s) * SECONDS_PER_HOUR) * units
     return Costs(purchase, host, energy, residual, total, per_hour, per_unit, kwh, busy)
 
 
@@ -189,18 +188,21 @@ def work_hours(work: Work, speed_per_s: Number, speed_unit: str, samples: float 
 
     Notes
     -----
-    `hours` are hours of running; of a speech model they are hours of audio, run at its speed.
+    `hours` are hours of running; of a speech model they are hours of audio, run at its speed. An epoch is so
+    many samples.
     """
     speed = floats(speed_per_s)
     if work.unit == "hours" and speed_unit != SPEECH_UNIT:
         return np.full_like(speed, work.amount)
-    amount = work.amount
-    if speed_unit == SPEECH_UNIT and work.unit == "hours":
+    amount, unit = work.amount, work.unit
+    if unit == "epochs" and work.samples_per_epoch is not None and speed_unit != SPEECH_UNIT:
+        amount, unit = amount * work.samples_per_epoch, "samples"
+    if speed_unit == SPEECH_UNIT and unit == "hours":
         amount *= SECONDS_PER_HOUR
-    elif work.unit not in WORK_UNITS_OF_SPEED[speed_unit]:
-        if speed_unit == "tokens_per_s" and work.unit == "samples" and samples:
+    elif unit not in WORK_UNITS_OF_SPEED[speed_unit]:
+        if speed_unit == "tokens_per_s" and unit == "samples" and samples:
             amount *= samples
-        elif speed_unit == "samples_per_s" and work.unit == "tokens" and samples:
+        elif speed_unit == "samples_per_s" and unit == "tokens" and samples:
             amount /= samples
         else:
             units = [*WORK_UNITS_OF_SPEED[speed_unit], "hours"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
+from app.core.decide.engine_support import CardSupport
 from app.core.decide.support import FrameworkRelease, engine_runs, stacks, without_engine
 from app.core.estimates import Message
 from app.core.gpu import Gpu
@@ -15,41 +15,22 @@ from app.core.gpu_table import Flags, GpuTable
 from app.core.kept import Same, keep
 from app.core.question import Filters
 
-
-class Availability(Protocol):
-    """One statement about buying a card in a region."""
-
-    @property
-    def status(self) -> str:
-        """licence_required, not_permitted, on_sale …"""
-
-    @property
-    def from_on(self) -> str:
-        """Date from which it holds."""
-
-    @property
-    def text(self) -> str:
-        """What the source says."""
-
-
-Available = Mapping[tuple[str, str], Sequence[Availability]]
-"""(gpu id, region) -> statements, the newest first. A card without any is not restricted."""
-
-RESTRICTED = ("licence_required", "not_permitted", "restricted", "banned")
-CONDITIONAL = ("case_by_case", "conditional", "disputed", "discontinued", "discouraged", "reported_stop")
+FEATURES = ("ecc", "mig", "nvlink")
 
 STAGES = (
     "vendor",
-    "region",
     "framework",
     "os",
+    "support",
     "feature",
     "precision",
+    "availability",
     "count",
     "memory",
     "power",
     "unpriced",
     "stale_price",
+    "evidence",
     "budget",
     "deadline",
 )
@@ -75,7 +56,7 @@ def filter_cards(
     precision: str,
     engine: str,
     releases: Sequence[FrameworkRelease],
-    availability: Available,
+    support: Sequence[CardSupport] = (),
 ) -> CardFilter:
     """Apply the filters that need only the card.
 
@@ -85,16 +66,16 @@ def filter_cards(
     blocked: cards that cannot run the precision asked for, of which `precision` is the name.
     unrated: those of them whose rate or bandwidth nobody knows.
     engine: of the workload; a card that no release of it supports is no candidate.
-    releases: framework tables. availability: statements by region.
+    releases: framework tables. support: of the engine and format on each card; empty: nothing is stated.
 
     Returns
     -------
     Rejections and reservations by row.
     """
     # No figure of the question enters but through `blocked`: kept for the next question of the same filters.
-    catalogue = (Same(gpus), Same(releases), Same(availability))
+    catalogue = (Same(gpus), Same(releases), Same(support))
     asked = (
-        replace(filters, conditions=(), gpus=()),
+        replace(filters, conditions=(), gpus=(), regions=(), availability=""),
         precision,
         engine,
         blocked.tobytes(),
@@ -104,9 +85,7 @@ def filter_cards(
         table,
         "filters",
         (catalogue, asked),
-        lambda: _filter_cards(
-            gpus, table, filters, blocked, unrated, precision, engine, releases, availability
-        ),
+        lambda: _filter_cards(gpus, table, filters, blocked, unrated, precision, engine, releases, support),
     )
 
 
@@ -119,9 +98,9 @@ def _filter_cards(
     precision: str,
     engine: str,
     releases: Sequence[FrameworkRelease],
-    availability: Available,
+    support: Sequence[CardSupport],
 ) -> CardFilter:
-    alone = _filter_alone(gpus, table, filters, precision, engine, releases, availability)
+    alone = _filter_alone(gpus, table, filters, precision, engine, releases, support)
     stage = dict(alone.stage)
     unknown = unrated.tolist()
     for row in np.flatnonzero(blocked).tolist():
@@ -138,64 +117,60 @@ def _filter_alone(
     precision: str,
     engine: str,
     releases: Sequence[FrameworkRelease],
-    availability: Available,
+    support: Sequence[CardSupport],
 ) -> CardFilter:
     """The filters that the precision's rates do not enter."""
     stage: dict[int, tuple[str, Message]] = {}
     flags: dict[int, list[Message]] = {}
     vendors = {v.lower() for v in filters.vendors}
-    need_ecc, need_mig, need_nvlink = (n in filters.needs for n in ("ecc", "mig", "nvlink"))
+    need_ecc = "ecc" in filters.needs
+    has = {"ecc": table.ecc, "mig": table.mig, "nvlink": table.nvlink}
     no_engine = without_engine(table, engine, precision).tolist()
     stacked = stacks(gpus, engine, filters.frameworks, releases, filters.os, filters.driver)
     for i, gpu in enumerate(gpus):
         if vendors and gpu.vendor.lower() not in vendors:
             stage[i] = ("vendor", Message("rejected_vendor", {"vendor": gpu.vendor}))
             continue
-        if filters.regions:
-            region = _restricted_in(gpu, filters.regions, availability)
-            if region:
-                stage[i] = ("region", Message("rejected_region", {"gpu": gpu.name, "region": region}))
-                continue
         if no_engine[i]:
-            said = engine_runs(gpu, engine, precision).message
-            stage[i] = ("framework", said or Message("framework_unknown", {"framework": engine}))
+            lacks = engine_runs(gpu, engine, precision).message
+            stage[i] = ("framework", lacks or Message("framework_unknown", {"framework": engine}))
+            continue
+        stated = support[i] if support else None
+        if stated is not None and stated.status == "unsupported":
+            stage[i] = ("support", _unsupported(gpu, engine, precision, stated))
             continue
         refused, notes = stacked[i]
         if refused is not None and refused.message is not None:
             stage[i] = (refused.code, refused.message)
             continue
-        if notes:
-            flags[i] = list(notes)
-        missing = (
-            "ecc"
-            if need_ecc and not table.ecc[i]
-            else "mig"
-            if need_mig and not table.mig[i]
-            else "nvlink"
-            if need_nvlink and not table.nvlink[i]
-            else ""
-        )
+        doubt = None if stated is None else support_flag(gpu, engine, precision, stated)
+        said = (*notes, doubt) if doubt is not None else notes
+        if said:
+            flags[i] = list(said)
+        missing = next((need for need in FEATURES if need in filters.needs and not has[need][i]), "")
         if missing:
-            stage[i] = ("feature", Message("rejected_feature", {"gpu": gpu.name, "feature": missing}))
+            known = "rejected_feature_unknown" if _not_known(gpu, missing) else "rejected_feature"
+            stage[i] = ("feature", Message(known, {"gpu": gpu.name, "feature": missing}))
             continue
         if need_ecc and gpu.ecc.lower().startswith("optional"):
             flags.setdefault(i, []).append(Message("ecc_optional", {"gpu": gpu.name}))
     return CardFilter(stage, {k: tuple(v) for k, v in flags.items()})
 
 
-def _restricted_in(gpu: Gpu, regions: Sequence[str], availability: Available) -> str:
-    for region in regions:
-        known = availability.get((gpu.id, region), ())
-        if known and known[0].status in RESTRICTED:
-            return region
-    return ""
+def _not_known(gpu: Gpu, feature: str) -> bool:
+    """Whether nobody has read if a card has a feature: an empty field is no answer."""
+    return not {"ecc": gpu.ecc, "nvlink": gpu.link}.get(feature, "no")
 
 
-def availability_flag(gpu: Gpu, region: str, availability: Available) -> Message | None:
-    """What is known against buying a card in a region, as a dated remark."""
-    known = availability.get((gpu.id, region), ())
-    if not known or known[0].status not in RESTRICTED + CONDITIONAL:
-        return None
-    newest = known[0]
-    params = {"region": region, "status": newest.status, "since": newest.from_on, "statement": newest.text}
-    return Message("availability_remark", params)
+def _unsupported(gpu: Gpu, engine: str, precision: str, stated: CardSupport) -> Message:
+    source = stated.source.title if stated.source else ""
+    params = {"gpu": gpu.name, "framework": engine, "precision": precision}
+    return Message("rejected_support", {**params, "version": stated.version, "source": source})
+
+
+def support_flag(gpu: Gpu, engine: str, precision: str, stated: CardSupport) -> Message | None:
+    """What is to be minded of a stack that is not known to run well."""
+    params = {"gpu": gpu.name, "framework": engine, "precision": precision}
+    if stated.status == "experimental":
+        return Message("support_experimental", {**params, "version": stated.version})
+    return Message("support_not_known", params) if stated.status == "unknown" else None

@@ -110,6 +110,8 @@ def fit(work: Workload, plan: Parallelism | None, gpu: Gpu) -> Fit:
     plan = plan or work.parallelism or Parallelism()
     usable = usable_gib(gpu)
     verdict, margin = judge(estimate(work, plan), usable, work.used_gib)
+    if verdict == "fits" and work.beyond_context:
+        verdict = "tight"
     free = usable - work.used_gib
     return Fit(
         verdict=verdict,

@@ -100,6 +100,9 @@ def build_grid(
     room = (usable - work.used_gib)[:, np.newaxis]
     margin = room - expected
     level = ((margin >= 0).astype(np.int8) + (high <= room)).astype(np.int8)
+    if work.beyond_context:
+        # The memory may hold it; the model has not learnt it.
+        level = np.minimum(level, 1).astype(np.int8)
     return Grid(
         plans=plans,
         cards=np.array([p.cards for p in plans], dtype=np.intp),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.core.answer import AnyMap, Figure, OptionLabel, answer
+from app.core.decide.engine_support import CardSupport
 from app.core.estimates import (
     Assumption,
     Basis,
@@ -27,6 +29,9 @@ from app.core.question import OBJECTIVES
 from app.core.units import YUAN_PER_KILO, Number
 from app.core.workload import Parallelism, Workload
 
+if TYPE_CHECKING:
+    from app.core.decide.recommendation import Outcome
+
 REJECTION_CODES = (
     "memory",
     "budget",
@@ -35,11 +40,13 @@ REJECTION_CODES = (
     "vendor",
     "framework",
     "os",
+    "support",
     "feature",
-    "region",
     "precision",
+    "availability",
     "unpriced",
     "stale_price",
+    "evidence",
     "deadline",
 )
 
@@ -108,7 +115,7 @@ class Cost:
     total_cny: Figure
     """purchase + host + energy - residual, yuan."""
     per_hour_cny: Figure
-    """Total over the hours of the term in which the cards work (months x hours x utilisation), yuan."""
+    """Total over the hours worked, yuan: those of the given work, else months x hours x utilisation."""
     per_unit: PerUnit | None
     """Total over the work of the term."""
     energy_kwh: Figure
@@ -117,6 +124,14 @@ class Cost:
     """The term, months."""
     work_hours: Figure | None = None
     """Hours that the given work takes, per month (inference) or in all (training); null without work."""
+
+    outlay_cny: Figure = field(default_factory=lambda: math.nan)
+    """What is paid on the day: purchase + host, yuan."""
+
+    def __post_init__(self) -> None:
+        # Stored as it was said: the sum of amounts that were rounded when frozen can end on another digit.
+        if math.isnan(self.outlay_cny):
+            object.__setattr__(self, "outlay_cny", self.purchase_cny + self.host_cny)
 
 
 @answer()
@@ -242,6 +257,8 @@ class Option:
     """What 1000 yuan buy."""
     reasons: tuple[Message, ...]
     """Why it stands where it does, in sentences."""
+    support: CardSupport = CardSupport("unknown")
+    """How well its software is known to run on the card."""
     flags: tuple[MessageWithCode, ...] = ()
     """What to mind: tight, stale price, precision that falls back, no warranty …"""
     robustness: Robustness | None = None
@@ -271,7 +288,7 @@ class Option:
         return codes_of(self.advice)
 
 
-@answer(omit=("shortfall_gib", "remedy"), shown=("label",))
+@answer(omit=("shortfall_gib", "remedy", "source"), shown=("label",))
 class Rejected:
     """A card that is not on the list, at its nearest count, and what would change it."""
 
@@ -280,14 +297,16 @@ class Rejected:
     count: int
     """The count at which least is missing."""
     code: str
-    """memory, budget, power, count, vendor, framework, os, feature, region, precision, unpriced, stale_price
-    or deadline."""
+    """memory, budget, power, count, vendor, framework, os, support, feature, precision, availability,
+    unpriced, evidence, stale_price or deadline."""
     text: Message
     """Why, in a sentence."""
     shortfall_gib: Figure | None = None
     """Memory that is missing on each card, GiB; absent where memory is not the reason."""
     remedy: Remedy | None = None
     """One change that would bring it in; absent where none is known."""
+    source: Source | None = None
+    """Who says that it is not sold; absent where that is not the reason."""
 
     @property
     def label(self) -> str:
@@ -306,6 +325,8 @@ class Shortlist:
     feasible: int
     """Options that passed, before `limit`."""
     assumptions: tuple[Assumption, ...] = ()
+    outcome: Outcome | None = None
+    """What to do, what to compare, which quotes to ask for."""
     advice: tuple[Message, ...] = field(default=())
     """Class advice of the four questions, N+1 note, utilisation warning, VRAM tier."""
 

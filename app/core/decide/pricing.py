@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.core.decide.cost import host_share_cny
+from app.core.decide.market import USED_OVER_NEW
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import ShortlistQuestion
@@ -17,31 +18,50 @@ SERVER_CARDS = 8
 Prices = Mapping[tuple[str, str], PriceChoice]
 
 
+LEVELS = ("none", "estimate", "current", "firm")
+"""Evidence of a price, the weakest first."""
+OLD_SERVER_DAYS = 45
+
+
 @dataclass(frozen=True)
 class PriceGrid:
-    """What options cost to buy, (cards, counts, conditions); NaN = unpriced."""
+    """What options cost to buy today, (cards, counts, conditions); NaN = no amount can be stated."""
 
     conditions: tuple[str, ...]
     choices: Mapping[tuple[int, int], PriceChoice]
-    """By (row, condition) where a card price exists."""
+    """By (row, condition) where a card price exists, amounts of today or not."""
     servers: Mapping[tuple[int, int], PriceChoice]
     purchase_cny: Floats
     host_cny: Floats
     by_server: Flags
-    """The 8-card server price counts: host included."""
+    """The price of whole 8-card servers counts: host included."""
     stale: Flags
+    evidence: Index
+    """Index into LEVELS."""
     rows: Index | None = None
     """Rows of `choices` and `servers` that the arrays are of; all by default."""
 
     def take(self, rows: Index) -> PriceGrid:
         """The same for some of the cards."""
-        names = ("purchase_cny", "host_cny", "by_server", "stale")
+        names = ("purchase_cny", "host_cny", "by_server", "stale", "evidence")
         return replace(self, rows=rows, **{name: getattr(self, name)[rows] for name in names})
 
     def choice(self, row: int, count: int, condition: int) -> PriceChoice:
-        """The price behind an option."""
+        """The price behind an option, as strong as it is where it stands."""
         source = self.servers if self.by_server[row, count, condition] else self.choices
-        return source[row if self.rows is None else int(self.rows[row]), condition]
+        found = source[self._row(row), condition]
+        level = LEVELS[int(self.evidence[row, count, condition])]
+        return found if found.evidence == level else replace(found, evidence=level)
+
+    def refusal(self, row: int, condition: int) -> PriceChoice | None:
+        """What was seen of a card without an amount of today: in that condition, else in any."""
+        at = self._row(row)
+        places = [condition, *range(len(self.conditions))]
+        seen = (source.get((at, k)) for k in places for source in (self.choices, self.servers))
+        return next((choice for choice in seen if choice is not None), None)
+
+    def _row(self, row: int) -> int:
+        return row if self.rows is None else int(self.rows[row])
 
 
 def price_grid(
@@ -61,13 +81,14 @@ def price_grid(
 
     Returns
     -------
-    Purchase and host of each option. At eight cards a valid quote counts before the market; of two quotes
-    that of the newest day, of one day or of the market the cheaper way to buy, host included.
+    Purchase and host of each option, at what it costs today. For whole servers of eight the better evidence
+    counts, then the newer price, then the cheaper way to buy, host included.
     """
     conditions = question.filters.conditions
     shape = (len(gpus), len(conditions))
     card, server = np.full(shape, np.nan), np.full(shape, np.nan)
     stale_card, stale_server = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
+    level_card, level_server = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.intp)
     choices: dict[tuple[int, int], PriceChoice] = {}
     servers: dict[tuple[int, int], PriceChoice] = {}
     row = {gpu.id: i for i, gpu in enumerate(gpus)}
@@ -75,26 +96,35 @@ def price_grid(
     own = question.price_overrides
     # Prices are fewer than cards times conditions: walk over what there is.
     for (gpu_id, condition), found in prices.items():
-        i, k = row.get(gpu_id, -1), place.get(condition, -1)
+        at = (row.get(gpu_id, -1), place.get(condition, -1))
         # One price of the user's own stands for the card, in whatever condition it is.
-        if i >= 0 and k >= 0 and found.per == "card" and (gpu_id not in own or found.kind == "override"):
-            choices[i, k], card[i, k], stale_card[i, k] = found, found.amount_cny, found.stale
+        if min(at) >= 0 and found.per == "card" and (gpu_id not in own or found.kind == "override"):
+            choices[at], card[at], stale_card[at] = found, _today(found), found.stale
+            level_card[at] = LEVELS.index(found.evidence)
     for (gpu_id, condition), found in server_prices.items():
-        i, k = row.get(gpu_id, -1), place.get(condition, -1)
-        if i >= 0 and k >= 0 and gpu_id not in own:
-            servers[i, k], server[i, k], stale_server[i, k] = found, found.amount_cny, found.stale
+        at = (row.get(gpu_id, -1), place.get(condition, -1))
+        if min(at) >= 0 and gpu_id not in own:
+            servers[at], server[at], stale_server[at] = found, _today(found), found.stale
+            level_server[at] = LEVELS.index(found.evidence)
     numbers = np.asarray(counts, dtype=np.float64)
     purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
     share = floats(host_share_cny(question.economics, card))
     host = share[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
-    eight = (numbers == SERVER_CARDS)[np.newaxis, :, np.newaxis]
-    whole = np.broadcast_to(server[:, np.newaxis, :], purchase.shape)
+    machines = np.where(numbers % SERVER_CARDS == 0, numbers / SERVER_CARDS, np.nan)
+    whole = server[:, np.newaxis, :] * machines[np.newaxis, :, np.newaxis]
     wins = ~(purchase + host <= whole)
-    for cell, found in servers.items():
-        if cell in choices and (decided := _server_decides(found, choices[cell])) is not None:
-            wins[cell[0], :, cell[1]] = decided
-    by_server = np.asarray(eight & ~np.isnan(whole) & wins, dtype=bool)
-    stale = np.where(by_server, stale_server[:, np.newaxis, :], stale_card[:, np.newaxis, :])
+    for at, found in servers.items():
+        floor = _least_of_a_card(card[at[0]], at[1])
+        least = SERVER_CARDS * (floor + float(host_share_cny(question.economics, floor)))
+        if _behind_its_cards(gpus[at[0]], found, choices.get(at), server[at] < least):
+            level_server[at] = min(int(level_server[at]), LEVELS.index("estimate"))
+        if at not in choices:
+            continue
+        decided = _server_decides(level_server[at] - level_card[at], found, choices[at])
+        if decided is not None:
+            wins[at[0], :, at[1]] = decided
+    by_server = np.asarray(~np.isnan(whole) & wins, dtype=bool)
+    spread = (slice(None), np.newaxis, slice(None))
     return PriceGrid(
         conditions=conditions,
         choices=choices,
@@ -102,17 +132,33 @@ def price_grid(
         purchase_cny=np.where(by_server, whole, purchase),
         host_cny=np.where(by_server, 0.0, host),
         by_server=by_server,
-        stale=stale,
+        stale=np.where(by_server, stale_server[spread], stale_card[spread]),
+        evidence=np.where(by_server, level_server[spread], level_card[spread]),
     )
 
 
-def _server_decides(server: PriceChoice, card: PriceChoice) -> bool | None:
-    """Whether a server's price counts before that of its cards by kind and age; None: the cheaper does."""
-    server_quoted, card_quoted = server.kind == "quote", card.kind == "quote"
-    if server_quoted != card_quoted:
-        return server_quoted
+def _today(price: PriceChoice) -> float:
+    return np.nan if price.expected_cny is None else price.expected_cny
+
+
+def _least_of_a_card(amounts: Floats, condition: int) -> float:
+    """What a card costs today; of a new one without an amount, what a used one says; NaN: not known."""
+    own = float(amounts[condition])
+    known = amounts[~np.isnan(amounts)]
+    return own if not np.isnan(own) or not known.size else float(known.min()) / USED_OVER_NEW
+
+
+def _behind_its_cards(gpu: Gpu, server: PriceChoice, card: PriceChoice | None, cheaper: bool) -> bool:
+    """Whether a server of consumer cards costs less than the cards in it cost today: it is of yesterday."""
+    if gpu.segment != "consumer" or not cheaper or server.kind == "quote":
+        return False
+    age = server.age_days or 0
+    return age > OLD_SERVER_DAYS or (card is not None and age > (card.age_days or 0))
+
+
+def _server_decides(better: int, server: PriceChoice, card: PriceChoice) -> bool | None:
+    """Whether a server counts before its cards by evidence and age; None: the cheaper does."""
+    if better:
+        return better > 0
     newer = (card.age_days or 0) - (server.age_days or 0)
-    if server_quoted:
-        return newer > 0 if newer else None
-    # An old list price of a server does not displace a card price of today.
-    return False if newer < 0 else None
+    return newer > 0 if newer else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.core.decide.grid import blocked_precision
 from app.core.decide.options import Fit, Rejected, Remedy
 from app.core.engines import AUTO, engine
@@ -94,6 +96,10 @@ def _decided_by(own: Standing, other: Standing) -> tuple[str, dict[str, float]] 
     """What orders two options of equal value, as in `candidates.order`; None where the values differ."""
     if f"{own.value:.8e}" != f"{other.value:.8e}":
         return None
+    if f"{own.speed:.8e}" != f"{other.speed:.8e}":
+        return "speed", {"own_speed": own.speed, "other_speed": other.speed}
+    if f"{own.total_cny:.8e}" != f"{other.total_cny:.8e}":
+        return "cost", {"own_total_cny": own.total_cny, "other_total_cny": other.total_cny}
     if round(own.margin_gib, 6) != round(other.margin_gib, 6):
         return "margin", {"own_margin_gib": own.margin_gib, "other_margin_gib": other.margin_gib}
     if own.power_w != other.power_w:
@@ -102,33 +108,20 @@ def _decided_by(own: Standing, other: Standing) -> tuple[str, dict[str, float]] 
 
 
 def option_flags(
-    gpu: Gpu, fit: Fit, price: PriceChoice, work: Workload, fallback: bool, lacks_type: bool
+    gpu: Gpu,
+    fit: Fit,
+    price: PriceChoice,
+    work: Workload,
+    fallback: bool,
+    lacks_type: bool,
+    tax_asked: str = "",
 ) -> tuple[Message, ...]:
     """Reservations about an option."""
     flags = []
     if fit.verdict == "tight":
         flags.append(Message("tight", {"margin_gib": fit.margin_gib}))
-    if price.stale:
-        flags.append(Message("price_stale", {"observed_on": price.observed_on, "age_days": price.age_days}))
-    elif price.ageing:
-        flags.append(Message("price_ageing", {"observed_on": price.observed_on, "age_days": price.age_days}))
-    if price.converted:
-        flags.append(Message("price_converted", {"currency": price.currency, "rate": price.rate}))
-    if price.stated_amount is not None:
-        stated = {"stated": price.stated_amount, "currency": price.currency, "tax": price.stated_tax}
-        percent = {"tax_percent": 100.0 * (price.tax_rate or 0.0)}
-        flags.append(Message("price_put_on_tax_basis", {**stated, **percent}))
-        if price.tax_rate_assumed:
-            flags.append(Message("price_tax_rate_assumed", percent))
-    elif price.kind == "quote" and price.tax == "unknown":
-        flags.append(Message("price_of_unknown_tax", {"gpu": gpu.name}))
-    if price.kind == "launch":
-        flags.append(Message("price_is_launch_price", {"observed_on": price.observed_on}))
-    if price.variant_assumed:
-        flags.append(Message("price_variant_assumed", {"gpu": gpu.name}))
-    if price.per == "server-8":
-        flags.append(Message("price_is_of_server", {"amount_cny": price.amount_cny}))
-    elif is_module(gpu):
+    flags += price_flags(gpu, price, tax_asked)
+    if price.per == "card" and is_module(gpu):
         flags.append(Message("module_needs_board", {"form_factor": gpu.form_factor}))
     if price.condition == "modded":
         flags.append(Message("modded_without_warranty", {"gpu": gpu.name}))
@@ -147,6 +140,38 @@ def option_flags(
     return tuple(flags)
 
 
+def price_flags(gpu: Gpu, price: PriceChoice, tax_asked: str) -> list[Message]:
+    """Reservations about a price: what it rests on, how old, converted, on which tax basis."""
+    flags = []
+    if price.evidence == "estimate":
+        band = {"low_cny": price.low_cny, "high_cny": price.high_cny}
+        flags.append(Message("price_is_estimate", {**band, "observed_on": price.observed_on}))
+    elif price.carried:
+        carried = {"expected_cny": price.expected_cny, "amount_cny": price.amount_cny}
+        flags.append(Message("price_carried", {**carried, "observed_on": price.observed_on}))
+    if price.stale:
+        flags.append(Message("price_stale", {"observed_on": price.observed_on, "age_days": price.age_days}))
+    elif price.ageing:
+        flags.append(Message("price_ageing", {"observed_on": price.observed_on, "age_days": price.age_days}))
+    if price.converted:
+        flags.append(Message("price_converted", {"currency": price.currency, "rate": price.rate}))
+    if price.stated_amount is not None:
+        stated = {"stated": price.stated_amount, "currency": price.currency, "tax": price.stated_tax}
+        percent = {"tax_percent": 100.0 * (price.tax_rate or 0.0)}
+        flags.append(Message("price_put_on_tax_basis", {**stated, **percent}))
+        if price.tax_rate_assumed:
+            flags.append(Message("price_tax_rate_assumed", percent))
+    elif price.tax == "unknown" and (price.kind == "quote" or tax_asked):
+        flags.append(Message("price_of_unknown_tax", {"gpu": gpu.name}))
+    if price.kind == "launch":
+        flags.append(Message("price_is_launch_price", {"observed_on": price.observed_on}))
+    if price.variant_assumed:
+        flags.append(Message("price_variant_assumed", {"gpu": gpu.name}))
+    if price.per == "server-8":
+        flags.append(Message("price_is_of_server", {"amount_cny": price.amount_cny}))
+    return flags
+
+
 def fallback_note(gpu: str, work: Workload) -> Message:
     """What a card without a rate of the number format computes in."""
     params = {"gpu": gpu, "precision": work.precision}
@@ -163,7 +188,7 @@ def is_module(gpu: Gpu) -> bool:
     return any(word in gpu.form_factor for word in _MODULES)
 
 
-LASTING_CODES = frozenset({"vendor", "region", "framework", "os", "feature", "precision", "unpriced"})
+LASTING_CODES = frozenset({"vendor", "framework", "os", "support", "feature", "precision", "unpriced"})
 """Rejections that no figure of the question enters: a card gets the same sentence from many questions."""
 
 
@@ -194,7 +219,6 @@ def filtered(gpu: Gpu, count: int, code: str, message: Message, work: Workload, 
 
 _CHANGES: dict[str, tuple[str, Any]] = {
     "vendor": ("filters.vendors", []),
-    "region": ("filters.regions", []),
     "framework": ("filters.frameworks", []),
     "os": ("filters.os", "linux"),
     "feature": ("filters.needs", []),
@@ -203,6 +227,7 @@ _CHANGES: dict[str, tuple[str, Any]] = {
     "budget": ("budget.amount", _Param("needed")),
     "deadline": ("deadline_hours", _Param("work_hours")),
     "stale_price": ("price_rules.refuse_stale", False),
+    "evidence": ("price_rules.evidence", "any"),
 }
 
 
@@ -291,4 +316,7 @@ def mismatches(asked: Workload, work: Workload) -> tuple[Message, ...]:
     narrow = "language_only" in work.format.quirks and family not in _LANGUAGE
     if narrow or (family == "vision" and work.format.weight_only):
         found.append(Message("format_not_for_family", {"precision": work.precision, "family": family}))
+    if work.beyond_context and work.sequence_length is not None:
+        tokens = float(np.max(work.sequence_length))
+        found.append(Message("context_beyond_model", {"tokens": tokens, "context": work.model.max_context}))
     return tuple(found)

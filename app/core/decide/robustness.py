@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 DRAWS = 2000
 RIVALS = 12
 """Options that take part in the draws: those shown and the next ones, up to this many."""
-PRICE_SPREAD = 0.10
-"""Half-width (10th to 90th percentile) of a price without a stated range; twice that for a stale one."""
+FIRM = 1e-9
+"""Half-width of a quote and of a price of the asker's own."""
 ELECTRICITY_SPREAD = 0.20
 UTILISATION_SPREAD = 0.10
 P90 = 1.2815515655446004
@@ -61,8 +62,8 @@ register(
     Formula(
         "robustness.share_first",
         "Share of draws in which an option stays first",
-        "2000 draws: price, speed log-normal from their 80 % intervals; electricity +-20 %, utilisation "
-        "+-0.10",
+        "2000 draws: price (a quote as it is) and speed log-normal from their 80 % bands; electricity "
+        "+-20 %, utilisation +-0.10",
         "1",
         "derived",
         "Seeded. Prices are drawn per card and condition, speeds per card, so that counts of one card "
@@ -153,10 +154,10 @@ def robustness(
     """
     if not shown:
         return ()
-    field = _field(ranking, cells)
+    field = field_of(ranking, cells)
     labels = [ranking.label(cell) for cell in cells]
     shares = _shares(ranking, field, cells, seed, draws)
-    factors = _price_factors_to_lead(field)
+    factors = price_factors_to_lead(field)
     first = _first_flips(ranking, field, labels, cells, factors)
     found = [Robustness(float(shares[0]), draws, seed, first)]
     for i in range(1, shown):
@@ -164,7 +165,7 @@ def robustness(
     return tuple(found)
 
 
-def _field(ranking: Ranking, cells: list[Cell]) -> Field:
+def field_of(ranking: Ranking, cells: list[Cell]) -> Field:
     candidates, best = ranking.candidates, ranking.best
     row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
     hours = candidates.hours
@@ -241,13 +242,9 @@ def _scaled(normal: Floats, widths: Floats, group: list[int]) -> Floats:
 def _price_spread(ranking: Ranking, cell: Cell) -> float:
     """ln half-width of the 80 % interval of a price."""
     price = ranking.prices.choice(*cell)
-    if price.kind in ("override", "quote"):
-        return 1e-9
-    stated = 0.0
-    if price.low_cny > 0 and price.high_cny > price.low_cny:
-        stated = float(np.log(price.high_cny / price.low_cny)) / 2.0
-    assumed = PRICE_SPREAD * (2.0 if price.stale or price.converted else 1.0)
-    return max(stated, assumed)
+    if not price.low_cny or not price.high_cny or price.evidence == "firm":
+        return FIRM
+    return math.log(price.high_cny / price.low_cny) / 2.0
 
 
 def _first_flips(
@@ -339,7 +336,7 @@ def _rival_flip(
     return Flip("rival_price", now, now * factor, factor - 1.0, labels[rival])
 
 
-def _price_factors_to_lead(field: Field) -> Floats:
+def price_factors_to_lead(field: Field) -> Floats:
     """Factor on its own price at which each option scores as the first does; NaN where no price does it."""
     now = field.now
     if field.objective == "tflops_per_yuan":

@@ -8,7 +8,9 @@ from functools import partial
 
 import numpy as np
 
+from app.core.decide.availability import Available, availability_flag, barred, refusal
 from app.core.decide.candidates import (
+    PASSES,
     Candidates,
     cheapest,
     evaluate,
@@ -17,9 +19,11 @@ from app.core.decide.candidates import (
     nearest,
     order,
     power_w,
+    regions_asked,
 )
 from app.core.decide.cost import UNIT_NAMES, per_1000_cny
-from app.core.decide.filters import STAGES, Available, CardFilter, availability_flag, filter_cards
+from app.core.decide.engine_support import CardSupport, EngineSupport, supports
+from app.core.decide.filters import STAGES, CardFilter, filter_cards
 from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
 from app.core.decide.guidance import guidance
 from app.core.decide.options import (
@@ -40,11 +44,13 @@ from app.core.decide.pricing import PriceGrid, Prices, price_grid
 from app.core.decide.reasons import (
     Standing,
     filtered,
+    is_module,
     option_flags,
     option_label,
     reasons,
     simple_remedy,
 )
+from app.core.decide.recommendation import holds, outcome
 from app.core.decide.remedies import memory_remedies
 from app.core.decide.robustness import RIVALS, robustness
 from app.core.decide.support import FrameworkRelease
@@ -75,6 +81,7 @@ class Asked:
     gpus: Sequence[Gpu]
     prices: PriceGrid
     filter: CardFilter
+    support: Sequence[CardSupport]
     lacks_type: Flags
     """As in `ComputeRate`."""
 
@@ -119,6 +126,7 @@ def rank(
     benchmarks: Sequence[Benchmark] = (),
     support: Sequence[FrameworkRelease] = (),
     availability: Available | None = None,
+    engine_support: Sequence[EngineSupport] = (),
     seed: int = 0,
     with_formulas: bool = False,
 ) -> Shortlist:
@@ -130,7 +138,8 @@ def rank(
     table, gpus: the catalogue, in one order. prices: per card by (gpu id, condition); server_prices: per
     8-card
     machine. benchmarks: measurements (a `BenchmarkIndex` is fastest). support: framework releases.
-    availability: statements by (gpu id, region), newest first. seed: of the draws of the robustness.
+    availability: statements by (gpu id, region), newest first.
+    engine_support: what is stated of engines. seed: of the draws of the robustness.
     with_formulas: whether the options say how each of their figures was computed.
 
     Returns
@@ -142,7 +151,15 @@ def rank(
     InputFault where the question cannot be computed as asked.
     """
     ranking = evaluate_grid(
-        question, table, gpus, prices, server_prices or {}, benchmarks, support, availability or {}
+        question,
+        table,
+        gpus,
+        prices,
+        server_prices or {},
+        benchmarks,
+        support,
+        availability or {},
+        engine_support,
     )
     return write_out(ranking, seed, with_formulas)
 
@@ -156,6 +173,7 @@ def evaluate_grid(
     benchmarks: Sequence[Benchmark],
     support: Sequence[FrameworkRelease],
     availability: Available,
+    engine_support: Sequence[EngineSupport] = (),
 ) -> Ranking:
     """Everything that is computed for all cards, in arrays."""
     work, notes = resolve(question.workload)
@@ -169,6 +187,7 @@ def evaluate_grid(
         asked_gpus, asked_table = [gpus[i] for i in chosen.tolist()], table.take(chosen)
     rate = compute_rate(table, work.format).take(chosen)
     blocked = blocked_precision(work, rate, asked_table)
+    stated = supports(asked_table, asked_gpus, work, engine_support, support)
     cards = filter_cards(
         asked_gpus,
         asked_table,
@@ -178,7 +197,7 @@ def evaluate_grid(
         work.precision,
         work.engine,
         support,
-        availability,
+        stated,
     )
     rows = np.array([i for i in range(len(asked_gpus)) if i not in cards.stage], dtype=np.intp)
     host = question.filters.max_cards_per_host
@@ -186,10 +205,18 @@ def evaluate_grid(
     best = best_plans(grid, counts)
     priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices)
     offers = priced.take(rows)
-    candidates = evaluate(question, power_w(asked_table)[rows], best, offers, grid.speed.terms.unit)
+    forbids = [barred(asked_table, asked_gpus, r, availability)[rows] for r in regions_asked(question)]
+    candidates = evaluate(
+        question,
+        power_w(asked_table)[rows],
+        best,
+        offers,
+        grid.speed.terms.unit,
+        np.stack(forbids, axis=1),
+    )
     return Ranking(
         question=question,
-        asked=Asked(asked_table, asked_gpus, priced, cards, rate.lacks_type),
+        asked=Asked(asked_table, asked_gpus, priced, cards, stated, rate.lacks_type),
         rows=rows,
         gpus=[asked_gpus[i] for i in rows.tolist()],
         usable_gib=asked_table.usable_gib[rows],
@@ -230,31 +257,37 @@ def write_out(ranking: Ranking, seed: int = 0, with_formulas: bool = False) -> S
     question = ranking.question
     candidates = ranking.candidates
     shape = candidates.score.shape
-    limit = max(question.limit, 1)
-    shown = ranking.order[:limit]
+    advice = _advice(ranking, ranking.order[:1])
+    held = holds(ranking, any(message.code == "class_data_centre" for message in advice))
+    sound = np.flatnonzero(held.code.ravel()[ranking.order] == 0)
+    first = int(sound[0]) if sound.size else None
+    places = _shown(len(ranking.order), max(question.limit, 1), first)
+    shown = ranking.order[places]
     total = np.broadcast_to(candidates.costs.total_cny, shape).ravel()[ranking.order]
     speed = np.broadcast_to(candidates.speed, shape).ravel()[ranking.order]
-    on_front = pareto_front(total, speed)
-    pareto = tuple(int(p) + 1 for p in on_front if p < len(shown))
-    rivals = ranking.cells(ranking.order[: max(RIVALS, len(shown))])
+    on_front = set(pareto_front(total, speed).tolist())
+    pareto = tuple(place + 1 for place in places if place in on_front)
+    others = [place for place in range(min(RIVALS, len(ranking.order))) if place not in places]
+    rivals = ranking.cells(ranking.order[[*places, *others][: max(RIVALS, len(places))]])
     cells = rivals[: len(shown)]
     ranking.grid.speed.prepare([(r, int(ranking.best.plan[r, n])) for r, n, _ in cells])
     firm = robustness(ranking, rivals, len(shown), seed)
     costs = _costs(ranking, shown)
     standings = [
-        _standing(ranking, cell, i + 1, costs[i].total_cny, i + 1 in pareto) for i, cell in enumerate(cells)
+        _standing(ranking, cell, place + 1, cost.total_cny, place in on_front)
+        for cell, place, cost in zip(cells, places, costs, strict=True)
     ]
     runner_up = standings[1] if len(standings) > 1 else None
     options = [
         _option(
             ranking,
             cell,
-            i + 1,
-            costs[i],
-            reasons(question.objective, standings[i], standings[0], runner_up),
-            firm[i],
+            own.rank,
+            cost,
+            reasons(question.objective, own, standings[0], runner_up),
+            robust,
         )
-        for i, cell in enumerate(cells)
+        for cell, own, cost, robust in zip(cells, standings, costs, firm, strict=True)
     ]
     if with_formulas:
         opened = [option_formulas(ranking, cell) for cell in cells]
@@ -265,8 +298,17 @@ def write_out(ranking: Ranking, seed: int = 0, with_formulas: bool = False) -> S
         pareto=pareto,
         feasible=len(ranking.order),
         assumptions=(*ranking.notes, *speed_assumptions(question.workload)),
-        advice=_advice(ranking, shown),
+        advice=advice,
+        outcome=outcome(ranking, options, None if first is None else int(ranking.order[first]), held),
     )
+
+
+def _shown(feasible: int, limit: int, recommended: int | None) -> list[int]:
+    """Places in the order, from 0, of the options written out; what is recommended is one of them."""
+    places = list(range(min(limit, feasible)))
+    if recommended is not None and recommended >= limit > 1:
+        places[-1] = recommended
+    return places
 
 
 def _option(
@@ -285,7 +327,13 @@ def _option(
     )
     rate = grid.rate
     flags = option_flags(
-        gpu, fit, price, question.workload, bool(rate.fallback[row]), bool(rate.lacks_type[row])
+        gpu,
+        fit,
+        price,
+        question.workload,
+        bool(rate.fallback[row]),
+        bool(rate.lacks_type[row]),
+        question.price_rules.tax,
     )
     remark = availability_flag(gpu, question.price_rules.region, ranking.availability)
     if remark is not None:
@@ -303,6 +351,7 @@ def _option(
         cost=cost,
         metrics=_metrics(ranking, row, n, k),
         reasons=why,
+        support=ranking.asked.support[int(ranking.rows[row])],
         flags=(*ranking.asked.filter.flags.get(int(ranking.rows[row]), ()), *flags),
         robustness=firm,
     )
@@ -432,9 +481,18 @@ def _stopped(ranking: Ranking) -> Iterator[Rejected]:
         if code == "unpriced":
             # No figure of the question enters.
             gpu, count = ranking.gpus[cell[0]], best.counts[cell[1]]
-            yield keep(ranking.asked.table, "rejections", (Same(gpu), count, code), write, KEPT_REJECTIONS)
+            kept = (Same(gpu), count, code, _refusal(ranking, cell))
+            yield keep(ranking.asked.table, "rejections", kept, write, KEPT_REJECTIONS)
         else:
             yield write()
+
+
+def _refusal(ranking: Ranking, cell: Cell) -> str:
+    """Why no amount of today is stated for a card."""
+    seen = ranking.prices.refusal(cell[0], cell[2])
+    if seen is None or not seen.refused:
+        return "module" if is_module(ranking.gpus[cell[0]]) else "no_price"
+    return seen.refused
 
 
 def _late(ranking: Ranking, row: int, n: int) -> tuple[float, float] | None:
@@ -444,6 +502,17 @@ def _late(ranking: Ranking, row: int, n: int) -> tuple[float, float] | None:
     if late is None or token_ms is None or limit_ms is None or not late[row, n]:
         return None
     return float(token_ms[row, n]), limit_ms
+
+
+def _price_rejection(ranking: Ranking, cell: Cell, code: str, params: dict[str, object]) -> Message:
+    """What is the matter with the price of an option."""
+    if code == "unpriced":
+        why = _refusal(ranking, cell)
+        return Message("rejected_unpriced" if why == "no_price" else f"unpriced_{why}", params)
+    price = ranking.prices.choice(*cell)
+    seen = {"observed_on": price.observed_on, "age_days": price.age_days}
+    band = {"low_cny": price.low_cny, "high_cny": price.high_cny}
+    return Message(f"rejected_{code}", params | seen | (band if code == "evidence" else {}))
 
 
 def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
@@ -486,9 +555,12 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
     elif code == "deadline" and ranking.candidates.hours is not None:
         params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
         params["deadline_hours"] = hours_limit(question)
-    elif code == "stale_price":
-        price = ranking.prices.choice(row, n, k)
-        params |= {"observed_on": price.observed_on, "age_days": price.age_days}
+    elif code in ("unpriced", "stale_price", "evidence"):
+        message = _price_rejection(ranking, cell, code, params)
+    source = None
+    if code == "availability":
+        message, source = refusal(gpu, regions_asked(question), ranking.availability)
+        remedy = _if_sold(ranking, cell)
     return Rejected(
         gpu=gpu.ref,
         count=count,
@@ -496,7 +568,18 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
         text=message or Message(f"rejected_{code}", params),
         shortfall_gib=shortfall,
         remedy=remedy or simple_remedy(code, params),
+        source=source,
     )
+
+
+def _if_sold(ranking: Ranking, cell: Cell) -> Remedy | None:
+    """To let a card count that is not sold here: only where nothing else is in its way."""
+    if int(ranking.candidates.at_estimate[cell]) != PASSES:
+        return None
+    change = {"filters.availability": "any"}
+    if ranking.question.price_rules.evidence != "any":
+        change["price_rules.evidence"] = "any"
+    return Remedy("change_availability", Message("remedy_availability", {}), change)
 
 
 def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:

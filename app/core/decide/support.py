@@ -21,9 +21,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from app.core.engines import engine, framework, framework_of, frameworks
+from app.core.engines.record import Hardware
 from app.core.estimates import Message
 from app.core.formats import format_of
-from app.core.gpu import Gpu
+from app.core.gpu import Gpu, Source
 from app.core.gpu_table import CARD_CLASSES, Flags, GpuTable, card_class
 
 RUNS = ("native", "yes", "ok")
@@ -52,6 +53,10 @@ class FrameworkRelease(Protocol):
     @property
     def support(self) -> Mapping[str, Any]:
         """sm_70 … : native, ptx, no, unknown; windows_native_gpu, rocm, ascend …: text."""
+
+    @property
+    def source(self) -> Source | None:
+        """Where it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +231,14 @@ def without_engine(table: GpuTable, name: str, precision: str = "") -> Flags:
     wanted = [CARD_CLASSES.index(kind) for kind in rule.classes]
     least = np.inf if rule.nvidia_from is None else max(rule.nvidia_from, format_capability(name, precision))
     capable = np.nan_to_num(table.capability, nan=least if np.isfinite(least) else 0.0) >= least
-    runs_there = np.where(table.is_nvidia, capable, np.isin(table.card_class, wanted))
+    others = _others_may_run(rule) | np.isin(table.card_class, wanted)
+    runs_there = np.where(table.is_nvidia, capable, others)
     return np.asarray(~runs_there, dtype=bool)
+
+
+def _others_may_run(rule: Hardware) -> bool:
+    """Whether makers of cards bring back ends of their own for an engine."""
+    return rule.stated_by_card and bool(rule.classes)
 
 
 def _windows_by_release(release_name: str) -> bool:
@@ -286,6 +297,8 @@ def _by_rule(gpu: Gpu, name: str, version: str, table: Sequence[FrameworkRelease
         return Support(True)
     if kind in rule.classes:
         return Support(True, Message("framework_vendor_build", params))
+    if _others_may_run(rule):
+        return Support(True, Message("framework_on_card_unknown", params))
     return Support(False, Message("framework_not_on_vendor", params))
 
 

@@ -65,7 +65,7 @@ _PLACES = {
 def _purchase(ranking: Ranking, cell: Cell) -> tuple[Any, Any]:
     """Purchase and host of an option, traced."""
     row, n, k = cell
-    price = given(ranking.prices.choice(row, n, k).amount_cny, "price_cny")
+    price = given(ranking.prices.choice(row, n, k).today_cny or math.nan, "price_cny")
     if ranking.prices.by_server[row, n, k]:
         return price, 0.0
     count = given(ranking.best.counts[n], "count")
@@ -98,7 +98,8 @@ def _costs(ranking: Ranking, cell: Cell, speed: float) -> Mapping[str, Any]:
         "energy_kwh",
     )
     found = {name: getattr(costs, name) for name in names}
-    return {**found, "per_unit.amount_cny": costs.per_unit_cny}
+    outlay = named(costs.purchase_cny + costs.host_cny, "outlay_cny")
+    return {**found, "outlay_cny": outlay, "per_unit.amount_cny": costs.per_unit_cny}
 
 
 def _metrics(ranking: Ranking, cell: Cell, sustained: Any) -> Mapping[str, Any]:

@@ -31,6 +31,7 @@ FRAMEWORK = Framework(
         runs_on="pytorch",
         release_name="diffusers",
         release_columns={},
+        stated_by_card=False,
         windows_by_release=False,
     ),
 )

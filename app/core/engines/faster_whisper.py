@@ -31,6 +31,7 @@ FRAMEWORK = Framework(
         runs_on="faster-whisper",
         release_name="faster-whisper",
         release_columns={},
+        stated_by_card=True,
         windows_by_release=False,
     ),
 )

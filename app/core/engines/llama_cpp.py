@@ -32,6 +32,7 @@ FRAMEWORK = Framework(
         runs_on="llama.cpp",
         release_name="llama.cpp",
         release_columns={},
+        stated_by_card=True,
         windows_by_release=False,
     ),
 )

@@ -17,6 +17,7 @@ FRAMEWORK = Framework(
         runs_on="mindspore",
         release_name="mindspore",
         release_columns={},
+        stated_by_card=False,
         windows_by_release=False,
     ),
 )

@@ -17,6 +17,7 @@ FRAMEWORK = Framework(
         runs_on="paddle",
         release_name="paddle",
         release_columns={},
+        stated_by_card=False,
         windows_by_release=False,
     ),
 )

@@ -33,6 +33,7 @@ FRAMEWORK = Framework(
         runs_on="pytorch",
         release_name="torch",
         release_columns={},
+        stated_by_card=False,
         windows_by_release=False,
     ),
 )

@@ -58,6 +58,9 @@ class Hardware:
     """How the catalogue's table of releases calls it."""
     release_columns: Mapping[str, str]
     """By card class, the column of a release that says whether the vendor's build exists."""
+    stated_by_card: bool
+    """Makers of cards bring back ends of their own: what is stated of a card decides, and only an outright
+    refusal rejects. False: releases and classes decide."""
     windows_by_release: bool
     """Its releases say whether they use a card under native Windows."""
 

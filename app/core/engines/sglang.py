@@ -32,6 +32,7 @@ FRAMEWORK = Framework(
         runs_on="sglang",
         release_name="sglang",
         release_columns={},
+        stated_by_card=True,
         windows_by_release=False,
     ),
 )

@@ -32,6 +32,7 @@ FRAMEWORK = Framework(
         runs_on="tensorflow",
         release_name="tensorflow",
         release_columns={"ascend": "ascend", "cdna": "rocm", "rdna": "rocm"},
+        stated_by_card=False,
         windows_by_release=True,
     ),
 )

@@ -33,6 +33,7 @@ FRAMEWORK = Framework(
         runs_on="tensorrt-llm",
         release_name="tensorrt-llm",
         release_columns={},
+        stated_by_card=True,
         windows_by_release=False,
     ),
 )

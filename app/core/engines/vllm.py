@@ -33,6 +33,7 @@ FRAMEWORK = Framework(
         runs_on="vllm",
         release_name="vllm",
         release_columns={},
+        stated_by_card=True,
         windows_by_release=False,
     ),
 )

@@ -317,7 +317,7 @@ def _own_correction(
         card = position[own.row.gpu_id]
         if own.phase in PARTS:
             return cell_of(grid.terms.detail[own.phase], card, 0) * grid.factor(own.phase, card, 0)
-        steps = schedule(own.work.model)[0] if own.row.unit == STEPS_PER_S else 1.0
+        steps = schedule(own.work)[0] if own.row.unit == STEPS_PER_S else 1.0
         return float(grid.expected[card, 0]) * steps
 
     return own_correction(

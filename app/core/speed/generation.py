@@ -98,9 +98,10 @@ def denoiser_macs(model: ModelArchitecture, pixels: Number) -> Number:
     return named(parameters * (positions / TRANSFORMER_PATCH + TRANSFORMER_TEXT_TOKENS), "denoiser_macs")
 
 
-def schedule(model: ModelArchitecture) -> tuple[float, float]:
-    """Denoising steps of an image and passes of the denoiser per step."""
-    return SCHEDULES.get(model.id, (c.DIFFUSION_STEPS, GUIDANCE_PASSES))
+def schedule(work: Workload) -> tuple[float, float]:
+    """Denoising steps of an image, as asked or the usual ones, and passes of the denoiser per step."""
+    steps, passes = SCHEDULES.get(work.model.id, (c.DIFFUSION_STEPS, GUIDANCE_PASSES))
+    return float(work.denoising_steps or steps), passes
 
 
 def speed_assumptions(work: Workload) -> tuple[Assumption, ...]:
@@ -113,7 +114,9 @@ def speed_assumptions(work: Workload) -> tuple[Assumption, ...]:
 
 def _other_assumptions(work: Workload) -> tuple[Assumption, ...]:
     if work.model.family == "diffusion" and not work.trains:
-        return (Assumption("denoising_steps", schedule(work.model)[0], "default_denoising_steps"),)
+        if work.denoising_steps:
+            return ()
+        return (Assumption("denoising_steps", schedule(work)[0], "default_denoising_steps"),)
     if reference_kernels(work):
         return (Assumption("engine", work.engine, "reference_kernels"),)
     if work.model.family == "speech":
@@ -151,7 +154,7 @@ def diffusion_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable,
         images = np.multiply(shape.batch, plans.data)
         steps = 1.0
     else:
-        steps, passes = schedule(work.model)
+        steps, passes = schedule(work)
         steps, passes = operand(work, steps, "denoising_steps"), operand(work, passes, "passes")
         flops = 2.0 * macs * passes * steps
         local = named(np.ceil(np.divide(shape.batch, plans.data)), "local_batch")

@@ -294,9 +294,9 @@ def _predicted(
     split = phase in ("prefill", "decode") and phase in terms.detail
     rate = np.broadcast_to(terms.detail[phase] if split else terms.rate, (len(found),))
     if found[0][0].unit == STEPS_PER_S:
-        rate = rate * schedule(work.model)[0]
+        rate = rate * schedule(work)[0]
     elif work.model.family == "diffusion" and found[0][0].scenario == MLPERF_SUITE:
-        rate = rate * schedule(work.model)[0] / c.MLPERF_DENOISING_STEPS
+        rate = rate * schedule(work)[0] / c.MLPERF_DENOISING_STEPS
     elif found[0][0].unit == QUERIES_PER_S and work.model.family == "decoder":
         rate = rate / shape.output
     kind = "prefill" if phase == "prefill" else terms.kind

@@ -1,0 +1,550 @@
+"""What the answer says to do: buy, rent, or ask for quotes first; what to compare; which quotes to ask for.
+
+An amount that is only estimated never recommends anything: sorting such amounts by size picks the one that
+is most wrong. It says instead below which price a card would be first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from app.core.answer import Figure, answer
+from app.core.decide.candidates import PASSES
+from app.core.decide.engine_support import GOOD
+from app.core.decide.grid import VERDICTS
+from app.core.decide.options import Option, pareto_front
+from app.core.decide.pricing import LEVELS
+from app.core.decide.robustness import Field, field_of, price_factors_to_lead
+from app.core.estimates import Message
+from app.core.gpu import GpuRef
+from app.core.gpu_table import Flags, Floats, Index
+
+if TYPE_CHECKING:
+    from app.core.decide.shortlist import Cell, Ranking
+
+Kind = Literal["buy", "rent", "inquire", "none"]
+HOLDS = ("", "split", "tight", "support", "class", "estimate")
+"""Why an option on the list is not recommended; the later counts first."""
+UNSURE = frozenset({"framework_support_unknown", "framework_capability_unknown"})
+"""Flags of a stack of which nobody says that it runs."""
+DATA_CENTRE = "data-centre"
+SPLIT_SAVES = 1.5
+"""One user's work is not split over more cards where fewer do it for less than so many times the money."""
+CONTENDERS_SHOWN = 4
+MOST_ASKED = 5
+QUOTES_THAT_DECIDE = 3
+FIRM_SHARE = 0.5
+"""An option that is first in fewer draws is recommended with that said."""
+
+
+@answer()
+class Recommendation:
+    """What to do, why, and what to mind."""
+
+    kind: Kind
+    """buy, rent, inquire (ask for quotes first) or none."""
+    rank: int | None
+    """Rank of the option; null where none is recommended."""
+    text: Message
+    """The answer in one sentence."""
+    because: tuple[Message, ...]
+    """What it rests on, in sentences."""
+    caveats: tuple[Message, ...]
+    """What to mind before acting on it, in sentences."""
+
+
+@answer(hide=("shown",))
+class Contender:
+    """One of the few options that a person compares."""
+
+    names: tuple[str, ...]
+    """What it is among the options that may be recommended: cheapest, cheapest_new, rent, fastest_for_money
+    (most speed for its total cost), least_outlay."""
+    rank: int
+    """Rank of the option."""
+    label: str
+    """Count and short name: 2 × RTX 4090."""
+    condition: str
+    """new, used, refurbished or modded."""
+    total_cny: Figure
+    """Total cost over the term, yuan."""
+    outlay_cny: Figure
+    """What is paid on the day, yuan."""
+    speed: Figure
+    """Of all cards together, in the unit of the options."""
+    speed_unit: str
+    """Unit of the speed."""
+
+    @property
+    def shown(self) -> bool:
+        """Whether a page shows it: what is only the least outlay stands in the JSON alone."""
+        return self.names != ("least_outlay",)
+
+
+@answer()
+class Band:
+    """What one card costs today where that is an estimate, yuan."""
+
+    low: Figure
+    """10th percentile."""
+    expected: Figure
+    """What is expected."""
+    high: Figure
+    """90th percentile."""
+
+
+@answer()
+class Seen:
+    """What was observed of a price that an estimate rests on."""
+
+    amount: Figure
+    """As it was observed, in `currency`."""
+    currency: str
+    """ISO 4217 code."""
+    per: str
+    """card, or server-8."""
+    observed_on: str
+    """Day, month or year, ISO 8601."""
+    channel: str
+    """Who sold."""
+    channel_kind: str
+    """What kind of seller."""
+    region: str
+    """Where it held."""
+
+
+@answer()
+class Inquiry:
+    """A card that would be first at an estimate: what to ask a supplier for."""
+
+    gpu: GpuRef
+    """The card."""
+    count: int
+    """How many of it."""
+    condition: str
+    """new, used, refurbished or modded."""
+    estimate_cny: Band
+    """Per card."""
+    observed: Seen
+    """What the estimate rests on."""
+    wins_below_cny: Figure | None
+    """Price per card, yuan, below which it would be first and inside the budget; null where every price
+    does: nothing else passes, or price plays no part and no budget is set."""
+    text: Message
+    """The same in a sentence."""
+
+    @property
+    def label(self) -> str:
+        """Count and short name: 2 × RTX 4090."""
+        return self.gpu.label(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The answer of a ranking in words and what to compare."""
+
+    recommendation: Recommendation
+    contenders: tuple[Contender, ...]
+    inquire: tuple[Inquiry, ...]
+    sound: frozenset[int] = frozenset()
+    """Ranks that nothing holds back."""
+
+
+def headline(option: Option) -> Message:
+    """The sentence that an answer begins with, wherever it is said: page, API, command line."""
+    params = {
+        "option": option_name(option.count, option.gpu.name, option.condition),
+        "need_gib": option.memory.per_gpu_gib.spread[1],
+        "speed": option.speed.spread[1],
+        "speed_unit": option.speed.unit,
+        "outlay_cny": option.cost.outlay_cny,
+        "total_cny": option.cost.total_cny,
+        "months": option.cost.months,
+    }
+    return Message("recommend_buy_one" if option.count == 1 else "recommend_buy_several", params)
+
+
+def option_name(count: int, name: str, condition: str) -> str:
+    """How sentences name an option."""
+    return f"{count} × {name} ({condition})"
+
+
+# ---- what may be recommended
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What keeps options from being recommended, (cards, counts, conditions)."""
+
+    by: Index
+    """Index into HOLDS, prices apart; 0 where nothing does."""
+    weak: Flags
+    """Whether the price is only an estimate."""
+
+    @property
+    def code(self) -> Index:
+        """Index into HOLDS."""
+        return np.where(self.weak, HOLDS.index("estimate"), self.by)
+
+
+def holds(ranking: Ranking, data_centre: bool) -> Held:
+    """Why options are not recommended.
+
+    Parameters
+    ----------
+    ranking: the arrays of the answer. data_centre: whether the answers of the asker call for that class.
+    """
+    found = np.zeros(ranking.candidates.score.shape, dtype=np.intp)
+    flags = ranking.asked.filter.flags
+    support = ranking.asked.support
+    unsure = [
+        support[row].status not in GOOD or any(f.code in UNSURE for f in flags.get(row, ()))
+        for row in ranking.rows.tolist()
+    ]
+    other = [data_centre and gpu.segment != DATA_CENTRE for gpu in ranking.gpus]
+    found[_needlessly_split(ranking)] = HOLDS.index("split")
+    found[ranking.best.level != VERDICTS.index("fits")] = HOLDS.index("tight")
+    found[np.array(unsure, dtype=bool)] = HOLDS.index("support")
+    found[np.array(other, dtype=bool)] = HOLDS.index("class")
+    return Held(found, ranking.prices.evidence < LEVELS.index("current"))
+
+
+def _needlessly_split(ranking: Ranking) -> Flags:
+    """Options that split one user's work, or an adapter's training, where fewer cards do it as well."""
+    work, candidates = ranking.question.workload, ranking.candidates
+    held = np.zeros(candidates.score.shape, dtype=bool)
+    alone = work.model.family == "decoder" and float(np.max(work.batch_size or 1)) <= 1
+    if not (work.task in ("lora", "qlora") if work.trains else alone):
+        return held
+    parts = [p.tensor * p.pipeline * (p.data if p.zero_stage else 1) for p in ranking.grid.plans]
+    degree = np.array(parts)[ranking.best.plan][..., np.newaxis]
+    total = np.broadcast_to(candidates.costs.total_cny, held.shape)
+    fits = (ranking.best.level == VERDICTS.index("fits"))[..., np.newaxis]
+    weak = ranking.prices.evidence < LEVELS.index("current")
+    known = candidates.passes & fits & ~weak
+    # Nobody is sent for quotes of a split either: what it saves is not known.
+    saved = np.where(weak, np.inf, total * SPLIT_SAVES)
+    least = np.inf
+    for parts_of_one in np.unique(degree):
+        same = np.broadcast_to(degree == parts_of_one, held.shape)
+        held |= same & ~(saved < least) & np.isfinite(least)
+        least = min(least, float(np.min(total, where=same & known, initial=np.inf)))
+    return held
+
+
+# ---- contenders
+
+
+def contenders(
+    total_cny: Floats, outlay_cny: Floats, speed: Floats, new: Flags, rented: Flags
+) -> list[tuple[tuple[str, ...], int]]:
+    """The few that a person compares, each by its names and its position.
+
+    Parameters
+    ----------
+    total_cny, outlay_cny, speed: of the options that may be recommended, the best first. new: condition.
+    rented: not bought.
+
+    Returns
+    -------
+    Names and position; an option of two names stands once, in the order of its first name.
+    """
+    found: dict[int, list[str]] = {}
+
+    def name(which: str, value: Floats, among: Flags) -> None:
+        at = np.flatnonzero(among & np.isfinite(value))
+        if at.size:
+            found.setdefault(int(at[np.argmin(value[at])]), []).append(which)
+
+    bought = ~rented
+    front = np.zeros(len(total_cny), dtype=bool)
+    front[pareto_front(total_cny, speed)] = True
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost_of_speed = total_cny / speed
+    name("cheapest", total_cny, bought)
+    name("cheapest_new", total_cny, bought & new)
+    name("rent", total_cny, rented)
+    name("fastest_for_money", cost_of_speed, front)
+    name("least_outlay", outlay_cny, bought)
+    return [(tuple(names), place) for place, names in found.items()]
+
+
+# ---- quotes
+
+
+def factor_in_budget(field: Field, budget_cny: float | None) -> Floats:
+    """Factor on its own price up to which purchase and host of each option stay inside a budget."""
+    if budget_cny is None:
+        return np.full(field.price_cny.shape, np.inf)
+    return np.asarray((budget_cny - field.host_cny) / (field.price_cny * (1.0 + field.host_share)))
+
+
+def waiting(ranking: Ranking, held: Held, first: int | None) -> list[int]:
+    """Flat positions of what would be first at its estimate, one for each card, the best first.
+
+    Parameters
+    ----------
+    ranking: the arrays. held: of `holds`. first: flat position of what is recommended; None: nothing is.
+    """
+    candidates = ranking.candidates
+    # What holds a card back beside its price, no quote will mend.
+    could = (candidates.at_estimate == PASSES) & held.weak & (held.by == 0) & np.isfinite(candidates.score)
+    flat = np.flatnonzero(could)
+    score = candidates.score.ravel()[flat]
+    if first is not None:
+        flat = flat[score < candidates.score.ravel()[first]]
+        score = candidates.score.ravel()[flat]
+    row, count, _ = np.unravel_index(flat, candidates.score.shape)
+    ordered = np.lexsort((flat, -ranking.best.speed[row, count], score))
+    found: dict[int, int] = {}
+    for i in ordered.tolist():
+        found.setdefault(int(row[i]), int(flat[i]))
+        if len(found) == MOST_ASKED:
+            break
+    return list(found.values())
+
+
+def wins_below(field: Field, budget_cny: float | None) -> list[float | None]:
+    """Factor on its own price below which each of the others is first.
+
+    Parameters
+    ----------
+    field: what is to be beaten, then the others. budget_cny: of the question.
+
+    Returns
+    -------
+    Factors of the others; None where the price plays no part and no budget bounds it.
+
+    Notes
+    -----
+    Closed form: total cost, purchase and TFLOPS per yuan are linear in the price or in its inverse. Under
+    speed and power the price is bounded by the budget alone.
+    """
+    lead, inside = price_factors_to_lead(field), factor_in_budget(field, budget_cny)
+    priced = field.objective in ("total_cost", "purchase", "tflops_per_yuan")
+    factors = np.where(np.isnan(lead), 0.0, np.minimum(lead, inside)) if priced else inside
+    return [float(f) if np.isfinite(f) and f > 0 else None for f in factors[1:]]
+
+
+def inquiries(ranking: Ranking, held: Held, first: int | None) -> tuple[Inquiry, ...]:
+    """Which quotes to ask for, the one nearest to the first place first."""
+    flats = waiting(ranking, held, first)
+    if not flats:
+        return ()
+    budget = ranking.question.budget.amount if ranking.question.budget else None
+    cells = ranking.cells(np.array(flats))
+    if first is not None:
+        field = field_of(ranking, [*ranking.cells(np.array([first])), *cells])
+        factors = wins_below(field, budget)
+    else:
+        # Nothing can be bought at a known price: each is measured against the best of the others.
+        factors = wins_below(field_of(ranking, cells), budget)
+        best = cells[:2][::-1]
+        alone = len(cells) == 1
+        inside = factor_in_budget(field_of(ranking, cells[:1]), budget)
+        bounded = float(inside[0]) if np.isfinite(inside[0]) else None
+        factors = [bounded if alone else wins_below(field_of(ranking, best), budget)[0], *factors]
+    return tuple(_inquiry(ranking, cell, factor) for cell, factor in zip(cells, factors, strict=True))
+
+
+def _inquiry(ranking: Ranking, cell: Cell, factor: float | None) -> Inquiry:
+    row, n, k = cell
+    price, gpu, count = ranking.prices.choice(row, n, k), ranking.gpus[row], ranking.best.counts[n]
+    each = float(ranking.prices.purchase_cny[row, n, k]) / count
+    expected = price.expected_cny or price.amount_cny
+    low, high = (each * (bound or expected) / expected for bound in (price.low_cny, price.high_cny))
+    limit = None if factor is None else each * factor
+    condition = ranking.prices.conditions[k]
+    params = {
+        "option": option_name(count, gpu.name, condition),
+        "low_cny": low,
+        "expected_cny": each,
+        "high_cny": high,
+        "observed_on": price.observed_on,
+    }
+    code = "ask_quote"
+    if limit is not None:
+        params["wins_below_cny"] = limit
+        code = "ask_quote_below"
+        if price.per != "card":
+            params["server_cny"] = limit * count
+            code = "ask_quote_of_server_below"
+    return Inquiry(
+        gpu=gpu.ref,
+        count=count,
+        condition=condition,
+        estimate_cny=Band(low, each, high),
+        observed=Seen(
+            price.amount,
+            price.currency,
+            price.per,
+            price.observed_on,
+            price.channel,
+            price.channel_kind,
+            price.region,
+        ),
+        wins_below_cny=limit,
+        text=Message(code, params),
+    )
+
+
+# ---- the answer
+
+
+def recommend(
+    option: Option | None,
+    above: Sequence[tuple[str, str]],
+    asks: Sequence[Inquiry],
+    objective: str = "total_cost",
+) -> Recommendation:
+    """The sentence, what it rests on, what to mind.
+
+    Parameters
+    ----------
+    option: the first that nothing holds back; None: there is none.
+    above: label and hold (one of HOLDS) of the first of the list where that is another.
+    asks: quotes that would change it, the nearest first. objective: of the question.
+    """
+    held = [Message(f"held_{hold}", {"option": label}) for label, hold in above]
+    deciding = asks[:QUOTES_THAT_DECIDE]
+    quotes = [_short(ask) for ask in deciding]
+    if option is None and asks:
+        text = Message("recommend_inquire", {"quotes": quotes})
+        because = (Message("nothing_at_a_price_of_today"), *held)
+        return Recommendation("inquire", None, text, because, tuple(_basis(ask) for ask in deciding))
+    if option is None:
+        return Recommendation("none", None, Message("recommend_none"), tuple(held), ())
+    caveats = [flag for flag in option.flags if flag.code != "tight"]
+    # Among what the list holds, options count that are not recommended: their share says nothing of this one.
+    share = option.robustness.share_first if option.robustness and not above else None
+    if share is not None and share < FIRM_SHARE:
+        caveats.insert(0, Message("caveat_not_firm", {"first_fraction": share}))
+    if quotes:
+        caveats.insert(0, Message("caveat_quotes", {"quotes": quotes}))
+    why = (Message(f"best_of_sound_by_{objective}"), *held) if above else option.reasons
+    return Recommendation("buy", option.rank, headline(option), (_evidence(option), *why), tuple(caveats))
+
+
+def _short(ask: Inquiry) -> Message:
+    name = option_name(ask.count, ask.gpu.name, ask.condition)
+    if ask.wins_below_cny is None:
+        band = ask.estimate_cny
+        return Message("quote_of", {"option": name, "low_cny": band.low, "high_cny": band.high})
+    return Message("quote_below", {"option": name, "wins_below_cny": ask.wins_below_cny})
+
+
+def _basis(ask: Inquiry) -> Message:
+    band, seen = ask.estimate_cny, ask.observed
+    params = {
+        "gpu": ask.gpu.name,
+        "low_cny": band.low,
+        "high_cny": band.high,
+        "observed_on": seen.observed_on,
+    }
+    return Message("estimate_rests_on", params)
+
+
+def _evidence(option: Option) -> Message:
+    price = option.price
+    if price.evidence == "firm":
+        return Message("price_is_own" if price.kind == "override" else "price_is_quote", {})
+    params = {"amount_cny": price.amount_cny, "observed_on": price.observed_on, "channel": price.channel}
+    return Message("price_is_current", params)
+
+
+def with_rent(found: Outcome, options: Sequence[Option], stated: bool, objective: str) -> Outcome:
+    """The outcome with rents: the cheapest is a contender, and is advised where it costs less than buying.
+
+    Parameters
+    ----------
+    found: of the cards alone. options: written out, with their rents. stated: whether the asker said how much
+    is to be done; assumed work never makes anybody rent. objective: of the question.
+    """
+    let = [(o.rental.total_cny, o.rank, o, o.rental) for o in options if o.rental and o.rank in found.sound]
+    let = [each for each in let if not each[3].stale and not each[3].converted]
+    if not let or objective != "total_cost":
+        return found
+    total, rank, option, rent = min(let, key=lambda each: each[:2])
+    contender = Contender(
+        names=("rent",),
+        rank=rank,
+        label=option.label,
+        condition=option.condition,
+        total_cny=total,
+        outlay_cny=0.0,
+        speed=option.speed.spread[1],
+        speed_unit=option.speed.unit,
+    )
+    contenders = (*found.contenders[:1], contender, *found.contenders[1:])
+    advised = found.recommendation
+    bought = next((o.cost.total_cny for o in options if o.rank == advised.rank), None)
+    if stated and (bought is None or total < bought):
+        name = option_name(option.count, option.gpu.name, option.condition)
+        params = {"option": name, "provider": rent.provider, "rent_cny": total}
+        text = Message("recommend_rent", params | {"total_cny": option.cost.total_cny})
+        because = [Message("rent_is_current", {"rent_cny": rent.per_gpu_hour_cny, "seen": rent.observed_on})]
+        month = rent.break_even_month
+        if month is not None and month <= option.cost.months:
+            because.append(Message("buying_pays_from", {"month": month}))
+        advised = Recommendation("rent", rank, text, tuple(because), ())
+    return replace(found, recommendation=advised, contenders=contenders)
+
+
+def outcome(ranking: Ranking, options: Sequence[Option], first: int | None, held: Held) -> Outcome:
+    """Recommendation, contenders and quotes of a ranking.
+
+    Parameters
+    ----------
+    ranking: the arrays. options: those written out, what is recommended among them.
+    first: flat position of what is recommended. held: of `holds`.
+    """
+    asks = inquiries(ranking, held, first)
+    codes = held.code.ravel()[ranking.order]
+    place = None if first is None else int(np.flatnonzero(ranking.order == first)[0])
+    above = []
+    if len(ranking.order) and place != 0:
+        label = ranking.label(ranking.cells(ranking.order[:1])[0])
+        above = [(label, HOLDS[int(codes[0])])]
+    chosen = None if place is None else next((o for o in options if o.rank == place + 1), None)
+    advised = recommend(chosen, above, asks, ranking.question.objective)
+    sound = frozenset((np.flatnonzero(codes == 0) + 1).tolist())
+    return Outcome(advised, _contenders(ranking, codes == 0), asks, sound)
+
+
+def _contenders(ranking: Ranking, sound: Flags) -> tuple[Contender, ...]:
+    flats = ranking.order[sound]
+    if not len(flats):
+        return ()
+    candidates = ranking.candidates
+    shape = candidates.score.shape
+
+    def at(values: Floats) -> Floats:
+        return np.asarray(np.broadcast_to(values, shape).ravel()[flats])
+
+    costs = candidates.costs
+    total, speed = at(costs.total_cny), at(candidates.speed)
+    outlay = at(costs.purchase_cny) + at(costs.host_cny)
+    rows, counts, conditions = np.unravel_index(flats, shape)
+    kinds = ranking.prices.conditions
+    new = np.array([kind == "new" for kind in kinds])[conditions]
+    places = np.flatnonzero(sound)
+    found = []
+    for names, i in contenders(total, outlay, speed, new, np.zeros(len(flats), dtype=bool)):
+        row, n, k = int(rows[i]), int(counts[i]), int(conditions[i])
+        found.append(
+            Contender(
+                names=names,
+                rank=int(places[i]) + 1,
+                label=ranking.gpus[row].ref.label(ranking.best.counts[n]),
+                condition=kinds[k],
+                total_cny=float(total[i]),
+                outlay_cny=float(outlay[i]),
+                speed=float(speed[i]),
+                speed_unit=ranking.grid.speed.terms.unit,
+            )
+        )
+    return tuple(found)
