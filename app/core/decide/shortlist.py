@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
-from app.core.decide.availability import Available, availability_flag, barred, refusal
+from app.core.decide.availability import Available, availability_flag, barred
 from app.core.decide.candidates import (
-    PASSES,
     Candidates,
-    cheapest,
     evaluate,
-    hours_limit,
     name_order,
-    nearest,
     order,
     power_w,
     regions_asked,
 )
 from app.core.decide.cost import UNIT_NAMES, per_1000_cny
 from app.core.decide.engine_support import CardSupport, EngineSupport, supports
-from app.core.decide.filters import STAGES, CardFilter, filter_cards
+from app.core.decide.filters import CardFilter, filter_cards
 from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
 from app.core.decide.guidance import guidance
 from app.core.decide.options import (
@@ -32,26 +27,19 @@ from app.core.decide.options import (
     Metrics,
     Option,
     PerUnit,
-    Rejected,
-    Remedy,
     Robustness,
     Shortlist,
-    latency_rejection,
     pareto_front,
-    too_late,
 )
 from app.core.decide.pricing import PriceGrid, Prices, price_grid
 from app.core.decide.reasons import (
     Standing,
-    filtered,
-    is_module,
     option_flags,
     option_label,
     reasons,
-    simple_remedy,
 )
 from app.core.decide.recommendation import holds, outcome
-from app.core.decide.remedies import memory_remedies
+from app.core.decide.rejections import rejections
 from app.core.decide.robustness import RIVALS, robustness
 from app.core.decide.support import FrameworkRelease
 from app.core.decide.worked import option_formulas
@@ -67,7 +55,6 @@ from app.core.resolve import resolve
 from app.core.speed import speed_assumptions
 from app.core.workload import Parallelism
 
-KEPT_REJECTIONS = 4096
 KEPT_PRICE_GRIDS = 32
 Cell = tuple[int, int, int]
 """Positions of card, count and condition."""
@@ -294,7 +281,7 @@ def write_out(ranking: Ranking, seed: int = 0, with_formulas: bool = False) -> S
         options = [replace(o, formulas=f) for o, f in zip(options, opened, strict=True)]
     return Shortlist(
         options=tuple(options),
-        rejected=tuple(_rejections(ranking)),
+        rejected=tuple(rejections(ranking)),
         pareto=pareto,
         feasible=len(ranking.order),
         assumptions=(*ranking.notes, *speed_assumptions(question.workload)),
@@ -428,158 +415,6 @@ def _standing(ranking: Ranking, cell: Cell, place: int, total_cny: float, on_fro
         margin_gib=float(ranking.best.margin_gib[row, n]),
         power_w=float(ranking.candidates.power_w[row, n]),
     )
-
-
-def _rejections(ranking: Ranking) -> list[Rejected]:
-    """One entry for each card without any option, by name."""
-    found = [*_filtered(ranking), *_stopped(ranking)]
-    return sorted(found, key=lambda rejected: (rejected.gpu.name, rejected.gpu.id))
-
-
-def _filtered(ranking: Ranking) -> Iterator[Rejected]:
-    """Cards that a filter of the card alone rejects; the same object as long as the filter says the same."""
-    asked, work = ranking.asked, ranking.question.workload
-    rows = list(asked.filter.stage)
-    if not rows:
-        return
-    counts, _ = cheapest((asked.prices.purchase_cny + asked.prices.host_cny)[rows])
-    for row, n in zip(rows, counts.tolist(), strict=True):
-        gpu, (code, message) = asked.gpus[row], asked.filter.stage[row]
-        count = ranking.best.counts[n]
-        lacks_type = bool(asked.lacks_type[row])
-        yield keep(
-            asked.table,
-            "rejections",
-            (Same(gpu), Same(message), count, code, work.engine, work.precision),
-            partial(filtered, gpu, count, code, message, work, lacks_type),
-            KEPT_REJECTIONS,
-        )
-
-
-def _stopped(ranking: Ranking) -> Iterator[Rejected]:
-    """Cards of which every option stops somewhere, each at its nearest option."""
-    candidates, best = ranking.candidates, ranking.best
-    rows = np.flatnonzero(~candidates.passes.any(axis=(1, 2)))
-    outlay = (ranking.prices.purchase_cny + ranking.prices.host_cny)[rows]
-    late = too_late(best.token_ms, ranking.question.workload.latency_limit_ms)
-    away = outlay
-    if late is not None and best.token_ms is not None:
-        # A limit that nobody keeps is nearest where it is missed least, not where it is cheapest.
-        away = np.where(late[rows][..., np.newaxis], best.token_ms[rows][..., np.newaxis], outlay)
-    counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], away)
-    cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
-    codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
-    outlays = outlay[np.arange(len(rows)), counts, conditions].tolist()
-    remedies = memory_remedies(
-        ranking.question.workload,
-        ranking.grid,
-        {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
-        ranking.usable_gib,
-    )
-    for cell, code, amount in zip(cells, codes, outlays, strict=True):
-        write = partial(_rejected, ranking, cell, code, amount, remedies.get(cell[0]))
-        if code == "unpriced":
-            # No figure of the question enters.
-            gpu, count = ranking.gpus[cell[0]], best.counts[cell[1]]
-            kept = (Same(gpu), count, code, _refusal(ranking, cell))
-            yield keep(ranking.asked.table, "rejections", kept, write, KEPT_REJECTIONS)
-        else:
-            yield write()
-
-
-def _refusal(ranking: Ranking, cell: Cell) -> str:
-    """Why no amount of today is stated for a card."""
-    seen = ranking.prices.refusal(cell[0], cell[2])
-    if seen is None or not seen.refused:
-        return "module" if is_module(ranking.gpus[cell[0]]) else "no_price"
-    return seen.refused
-
-
-def _late(ranking: Ranking, row: int, n: int) -> tuple[float, float] | None:
-    """Least milliseconds per token and the limit, where they miss it."""
-    token_ms, limit_ms = ranking.best.token_ms, ranking.question.workload.latency_limit_ms
-    late = too_late(token_ms, limit_ms)
-    if late is None or token_ms is None or limit_ms is None or not late[row, n]:
-        return None
-    return float(token_ms[row, n]), limit_ms
-
-
-def _price_rejection(ranking: Ranking, cell: Cell, code: str, params: dict[str, object]) -> Message:
-    """What is the matter with the price of an option."""
-    if code == "unpriced":
-        why = _refusal(ranking, cell)
-        return Message("rejected_unpriced" if why == "no_price" else f"unpriced_{why}", params)
-    price = ranking.prices.choice(*cell)
-    seen = {"observed_on": price.observed_on, "age_days": price.age_days}
-    band = {"low_cny": price.low_cny, "high_cny": price.high_cny}
-    return Message(f"rejected_{code}", params | seen | (band if code == "evidence" else {}))
-
-
-def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
-    row, n, k = cell
-    question, gpu = ranking.question, ranking.gpus[row]
-    count = ranking.best.counts[n]
-    params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
-    shortfall = None
-    message = None
-    late = _late(ranking, row, n) if code == "deadline" else None
-    if code == "precision":
-        message = Message(
-            "rejected_rate_unknown", {"gpu": gpu.name, "precision": question.workload.precision}
-        )
-    elif code == "memory":
-        margin = float(ranking.best.margin_gib[row, n])
-        if np.isnan(margin):
-            message = Message("rejected_memory_unknown", params)
-        else:
-            shortfall = -margin
-            need = float(ranking.grid.expected_gib[int(ranking.best.plan[row, n])])
-            params |= {
-                "need_gib": need,
-                "usable_gib": float(ranking.usable_gib[row]),
-                "shortfall_gib": shortfall,
-            }
-    elif code == "budget" and question.budget is not None:
-        params |= {
-            "needed": outlay,
-            "amount": question.budget.amount,
-            "over": outlay - question.budget.amount,
-        }
-    elif code == "power":
-        params |= {
-            "power_w": float(ranking.candidates.power_w[row, n]),
-            "limit_w": question.filters.max_power_w,
-        }
-    elif late is not None:
-        message, remedy = latency_rejection(gpu.name, count, *late)
-    elif code == "deadline" and ranking.candidates.hours is not None:
-        params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
-        params["deadline_hours"] = hours_limit(question)
-    elif code in ("unpriced", "stale_price", "evidence"):
-        message = _price_rejection(ranking, cell, code, params)
-    source = None
-    if code == "availability":
-        message, source = refusal(gpu, regions_asked(question), ranking.availability)
-        remedy = _if_sold(ranking, cell)
-    return Rejected(
-        gpu=gpu.ref,
-        count=count,
-        code=code,
-        text=message or Message(f"rejected_{code}", params),
-        shortfall_gib=shortfall,
-        remedy=remedy or simple_remedy(code, params),
-        source=source,
-    )
-
-
-def _if_sold(ranking: Ranking, cell: Cell) -> Remedy | None:
-    """To let a card count that is not sold here: only where nothing else is in its way."""
-    if int(ranking.candidates.at_estimate[cell]) != PASSES:
-        return None
-    change = {"filters.availability": "any"}
-    if ranking.question.price_rules.evidence != "any":
-        change["price_rules.evidence"] = "any"
-    return Remedy("change_availability", Message("remedy_availability", {}), change)
 
 
 def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:
