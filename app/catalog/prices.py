@@ -185,6 +185,11 @@ class CardPrices:
             for rows in (series.market, series.launch):
                 yield from (_market_price(o) for o in rows if o.id not in replaced)
 
+    def new_prices(self) -> Iterable[Price]:
+        """Those of new cards among them, launch prices apart: what an index is made of."""
+        series = self._series.get(("new", PER_CARD))
+        return (_market_price(o) for o in series.market if o.id not in self._replaced_from) if series else ()
+
     def visible(self, as_of: date, rules: PriceRules, condition: str, per: str) -> tuple[Price, ...]:
         """Prices of a condition and unit that may count on a day, in the terms of the market."""
         series = self._series.get((condition, per))
@@ -276,7 +281,8 @@ class CardPrices:
     ) -> PriceChoice | None:
         if valued is None or valued.evidence == "none":
             return None
-        by_id = {o.id: o for o in self.observations}
+        wanted = {p.id for p in valued.prices}
+        by_id = {o.id: o for o in self.observations if o.id in wanted}
         rows = [by_id[p.id] for p in valued.prices]
         kind = LAUNCH if valued.basis == LAUNCH else "observation"
         return replace(

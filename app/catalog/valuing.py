@@ -91,7 +91,8 @@ class Market:
 
     def index(self, as_of: date) -> Index:
         """How the prices of the classes moved, as known on a day."""
-        return index_of(self.ledger(), self.gpus, as_of)
+        followed = (c for c in self.cards.values() if self.gpus[c.gpu_id].klass in INDEXED)
+        return index_of((p for card in followed for p in card.new_prices()), self.gpus, as_of)
 
     def values(self, as_of: date, rules: PriceRules, per: str, index: Index) -> dict[Key, Valued]:
         """What every card (or whole server) with any price costs on a day, by id and condition."""

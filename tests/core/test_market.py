@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
+import time
 from datetime import date
 
 import pytest
 
 from app.core.decide.backtest import HALVES, Pair, errors, fit_band, one_of_each_range, pairs
 from app.core.decide.evidence import Terms, below_new, firm, value
-from app.core.decide.market import Card, Constants, Price, carry, half_of, index_of, klass_of, trimmed_mean
+from app.core.decide.market import (
+    Card,
+    Constants,
+    Index,
+    Price,
+    carry,
+    half_of,
+    index_of,
+    klass_of,
+    trimmed_mean,
+)
 
 SHOPS = "online shops, lowest new price of the month"
 CARDS = {name: Card(name, "geforce", date(2025, 1, 1), 16.0) for name in ("a", "b", "c", "d")}
@@ -201,3 +212,13 @@ def test_a_card_belongs_to_one_class() -> None:
     assert klass_of("AMD", "consumer", 24.0) == "radeon_arc"
     assert klass_of("Huawei", "data-centre", 64.0) == "chinese"
     assert klass_of("NVIDIA", "workstation", 48.0) == "professional"
+
+
+def test_a_card_of_thousands_of_prices_is_weighed_in_time_that_grows_with_them() -> None:
+    """The newest day decides: each price set against each other would be sixteen million pairs here."""
+    day = date(2026, 9, 1)
+    rows = [price("a", 1000.0 + i % 7, day, id=str(i)) for i in range(4000)]
+    start = time.perf_counter()
+    found = value(CARDS["a"], rows, Terms(date(2026, 9, 10)), Index((), {}), rate, Constants())
+    assert time.perf_counter() - start < 1.0
+    assert (found.evidence, found.expected_cny) == ("current", 1003.0)

@@ -130,7 +130,7 @@ def value(
         return Valued("none", refused="module")
     today = terms.as_of.toordinal()
     current = [p for p in prices if _is_current(p, terms, today)]
-    chosen = _best(_without_cheap(current, prices))
+    chosen = _best(_newest_sound(current, prices))
     if chosen:
         return _with_carrier(card, _current(card, chosen, index, terms, rate, constants))
     if discontinued and of_card and condition == "new":
@@ -161,22 +161,33 @@ def _is_current(p: Price, terms: Terms, today: int) -> bool:
     )
 
 
-def _without_cheap(current: Sequence[Price], prices: Iterable[Price]) -> list[Price]:
-    """Without prices far under the card's own history, which wait for confirmation."""
-    known = list(prices)
-    kept = []
-    for p in current:
-        before = [
-            q.amount
-            for q in known
-            if q.currency == p.currency
-            and q.region == p.region
-            and 0 < p.day - q.day <= CHEAP_DAYS
-            and not q.doubtful
-        ]
-        if len(before) < CHEAP_HISTORY or p.amount >= CHEAP_SHARE * median(before):
-            kept.append(p)
-    return kept
+def _newest_sound(current: Sequence[Price], prices: Sequence[Price]) -> list[Price]:
+    """Of the newest day that has any: prices not far under the own history, which wait for confirmation.
+
+    Only that day decides, so older ones are not weighed: a card may have thousands.
+    """
+    for day in sorted({p.day for p in current}, reverse=True):
+        history: dict[tuple[str, str], float] = {}
+        kept = []
+        for p in (p for p in current if p.day == day):
+            key = p.currency, p.region
+            if key not in history:
+                history[key] = _least_credible(key, day, prices)
+            if p.amount >= history[key]:
+                kept.append(p)
+        if kept:
+            return kept
+    return []
+
+
+def _least_credible(of: tuple[str, str], day: int, prices: Iterable[Price]) -> float:
+    """The amount under which a price of a day waits, by what was seen in its currency and region; 0: any."""
+    before = [
+        q.amount
+        for q in prices
+        if (q.currency, q.region) == of and 0 < day - q.day <= CHEAP_DAYS and not q.doubtful
+    ]
+    return CHEAP_SHARE * median(before) if len(before) >= CHEAP_HISTORY else 0.0
 
 
 def _best(prices: Iterable[Price]) -> tuple[Price, ...]:

@@ -254,13 +254,17 @@ def _monthly(
 ) -> dict[tuple[str, str], dict[int, float]]:
     """Median of each month by (card, channel), without months that were copied."""
     rows: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    month_of: dict[int, int] = {}
     for p in prices:
         card = cards.get(p.gpu_id)
         if card is None or card.klass not in INDEXED or p.gpu_id == without or not _makes_index(p, until):
             continue
         if card.launched is not None and p.day < card.launched.toordinal() + FIRST_MONTHS_DAYS:
             continue
-        rows[p.gpu_id, p.channel][_month(p.day)].append(p.amount)
+        month = month_of.get(p.day)
+        if month is None:
+            month = month_of[p.day] = _month(p.day)
+        rows[p.gpu_id, p.channel][month].append(p.amount)
     series = {key: {m: median(v) for m, v in found.items()} for key, found in rows.items()}
     for channel, month in _copied(series):
         for key, found in series.items():
