@@ -5,7 +5,7 @@
 # make columns the same for the list of columns in seed_data/README.md
 SHELL := /bin/bash
 VENV ?= .venv
-PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 python3.14,$(shell \
+PYTHON ?= $(firstword $(foreach name,python3.11 python3 python3.12 python3.13 python3.14 python,$(shell \
 	$(name) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $(name))))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -19,7 +19,8 @@ install: $(VENV)/.installed
 
 $(BIN)/python:
 	@if [ -z "$(PYTHON)" ]; then echo "Cardworth needs Python 3.11 or newer: none was found." >&2; exit 1; fi
-	@$(PYTHON) -m venv $(VENV) || { echo "On Debian: apt-get install python3-venv" >&2; exit 1; }
+	@[ -w . ] || { echo "This user may not write in $$PWD: take another folder, or change its owner." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "The virtual environment could not be made. On Debian: apt-get install python3-venv" >&2; exit 1; }
 
 $(VENV)/.installed: requirements.lock $(SOURCES) | $(BIN)/python
 	$(PIP) install --require-hashes -r requirements.lock

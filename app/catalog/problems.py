@@ -31,22 +31,26 @@ class DatabaseProblem(Exception):
     @classmethod
     def missing(cls) -> DatabaseProblem:
         """No database, or one without tables."""
-        return cls("missing", "The database has not been set up yet.", "cardworth migrate && cardworth seed")
+        return DatabaseProblem(
+            "missing", "The database has not been set up yet.", "cardworth migrate && cardworth seed"
+        )
 
     @classmethod
     def unseeded(cls) -> DatabaseProblem:
         """Tables without data."""
-        return cls("unseeded", "The database holds no data yet.", "cardworth seed")
+        return DatabaseProblem("unseeded", "The database holds no data yet.", "cardworth seed")
 
     @classmethod
     def older(cls) -> DatabaseProblem:
         """A database of an earlier version."""
-        return cls("older", "The database is of an earlier version of Cardworth.", "cardworth migrate")
+        return DatabaseProblem(
+            "older", "The database is of an earlier version of Cardworth.", "cardworth migrate"
+        )
 
     @classmethod
     def newer(cls) -> DatabaseProblem:
         """A database of a later version."""
-        return cls(
+        return DatabaseProblem(
             "newer",
             "The database is of a later version of Cardworth than this program; "
             "install that version, or restore the backup made before the migration.",
@@ -56,7 +60,7 @@ class DatabaseProblem(Exception):
     @classmethod
     def locked(cls) -> DatabaseProblem:
         """Another process holds the write lock."""
-        return cls(
+        return DatabaseProblem(
             "locked",
             "Another process has been writing to the database for more than 5 seconds; "
             "wait for it or stop it, then look again.",
@@ -66,7 +70,7 @@ class DatabaseProblem(Exception):
     @classmethod
     def read_only(cls) -> DatabaseProblem:
         """The file, its folder or the server refuses writes."""
-        return cls(
+        return DatabaseProblem(
             "read_only",
             "The database cannot be written; give this user the right to write the file and its folder, "
             "then look again.",
@@ -76,21 +80,21 @@ class DatabaseProblem(Exception):
     @classmethod
     def full(cls) -> DatabaseProblem:
         """No space left."""
-        return cls(
+        return DatabaseProblem(
             "full", "The disk of the database is full; make room, then look again.", "cardworth doctor"
         )
 
     @classmethod
     def damaged(cls, detail: str) -> DatabaseProblem:
         """Not a database, or a broken one."""
-        return cls(
+        return DatabaseProblem(
             "damaged", f"The database is damaged or is no database ({detail}).", "cardworth restore BACKUP"
         )
 
     @classmethod
     def no_backup(cls, name: str, detail: str) -> DatabaseProblem:
         """A file to restore from that is none of ours: restoring it again helps nobody."""
-        return cls(
+        return DatabaseProblem(
             "damaged",
             f"{name} is no Cardworth database, or a damaged one ({detail}); nothing was changed. "
             "Name a file that `cardworth backup` wrote.",
@@ -99,7 +103,7 @@ class DatabaseProblem(Exception):
     @classmethod
     def unreachable(cls) -> DatabaseProblem:
         """The server or the folder is not there."""
-        return cls(
+        return DatabaseProblem(
             "unreachable",
             "The database cannot be opened; check the address in CARDWORTH_DATABASE_URL, then look again.",
             "cardworth doctor",
@@ -108,7 +112,7 @@ class DatabaseProblem(Exception):
     @classmethod
     def unsupported(cls, scheme: str) -> DatabaseProblem:
         """An address of another kind."""
-        return cls(
+        return DatabaseProblem(
             "unsupported",
             f"CARDWORTH_DATABASE_URL starts with {scheme!r}; use sqlite:///file or postgresql+psycopg://address.",
         )
@@ -116,7 +120,7 @@ class DatabaseProblem(Exception):
     @classmethod
     def driver_missing(cls) -> DatabaseProblem:
         """PostgreSQL without psycopg."""
-        return cls(
+        return DatabaseProblem(
             "driver_missing",
             "The driver for PostgreSQL is not installed.",
             "pip install -r requirements-postgres.lock",

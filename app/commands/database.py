@@ -10,10 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.commands.output import EXIT_DATABASE, EXIT_INPUT, CommandFailure, complain, write, write_json
+from app.commands.output import (
+    EXIT_DATABASE,
+    EXIT_INPUT,
+    CommandFailure,
+    complain,
+    language_of,
+    width,
+    words_of,
+    write,
+    write_json,
+)
 from app.services import maintenance
 from app.services.maintenance import DatabaseProblem, SeedFault
 from app.settings import Settings, SettingsProblem, load_settings, unknown_variables
+from app.texts.marking import N_
+from app.texts.say import term
 
 
 def add_commands(commands: Any) -> None:
@@ -65,7 +77,9 @@ def _migrate(options: argparse.Namespace) -> None:
     if options.json:
         write_json({"backup": backup or None})
     else:
-        write(f"The database is up to date; backup: {backup}" if backup else "The database is up to date.")
+        _ = words_of(options)
+        saved, done = _("The database is up to date; backup: {backup}"), _("The database is up to date.")
+        write(saved.format(backup=backup) if backup else done)
 
 
 def _seed(options: argparse.Namespace) -> None:
@@ -82,10 +96,10 @@ def _seed(options: argparse.Namespace) -> None:
             }
         )
     else:
-        write(
-            f"Catalogue {report.version}: {report.inserted:,} rows new, {report.updated:,} changed, "
-            f"{report.unchanged:,} as before."
-        )
+        _ = words_of(options)
+        said = _("Catalogue {version}: {new} rows new, {changed} changed, {same} as before.")
+        counts = {"new": report.inserted, "changed": report.updated, "same": report.unchanged}
+        write(said.format(version=report.version, **{name: f"{n:,}" for name, n in counts.items()}))
 
 
 def _doctor(options: argparse.Namespace) -> None:
@@ -94,10 +108,14 @@ def _doctor(options: argparse.Namespace) -> None:
     if options.json:
         write_json(body)
         return
-    write(f"Cardworth  {body['engine']}")
-    write(f"Database   {body['database_url']}")
-    write(f"Catalogue  {body['catalog']}: {body['cards']} cards, {body['models']} models")
-    write("Prices     " + ", ".join(f"{kind} {count}" for kind, count in body["prices"].items()))
+    _, language = words_of(options), language_of(options.lang)
+    holds = _("{catalog}: {cards} cards, {models} models")
+    prices = (f"{term('price_coverage', kind, language)}: {count}" for kind, count in body["prices"].items())
+    names = ["Cardworth", _("Database"), _("Catalogue"), _("Prices")]
+    values = [body["engine"], body["database_url"], holds.format_map(body), _("; ").join(prices)]
+    column = max(width(name) for name in names)
+    for name, value in zip(names, values, strict=True):
+        write(f"{name}{' ' * (column - width(name))}  {value}")
 
 
 def _backup(options: argparse.Namespace) -> None:
@@ -106,7 +124,8 @@ def _backup(options: argparse.Namespace) -> None:
     if options.json:
         write_json({"file": str(copy.path), "size_bytes": copy.size_bytes})
     else:
-        write(f"Copied and checked: {copy.path}, {copy.size_bytes / 1e6:,.1f} MB.")
+        said = words_of(options)(N_("Copied and checked: {path}, {size} MB."))
+        write(said.format(path=copy.path, size=f"{copy.size_bytes / 1e6:,.1f}"))
 
 
 def _restore(options: argparse.Namespace) -> None:
@@ -115,5 +134,7 @@ def _restore(options: argparse.Namespace) -> None:
     if options.json:
         write_json({"previous": str(previous.path) if previous else None})
     else:
-        kept = f"; the database before it is {previous.path}" if previous else ""
-        write(f"Restored from {options.file}{kept}.")
+        _ = words_of(options)
+        said = _("Restored from {file}; the database before it is {previous}.")
+        alone = _("Restored from {file}.")
+        write((said if previous else alone).format(file=options.file, previous=previous and previous.path))

@@ -11,8 +11,9 @@ from typing import Any
 
 from app.commands.database import read_settings, trouble
 from app.commands.importing import author_of
-from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
+from app.commands.output import EXIT_INPUT, CommandFailure, language_of, table, words_of, write, write_json
 from app.services import access, maintenance
+from app.texts.marking import N_
 from app.texts.say import say_code
 
 MAX_LINE = 1_000
@@ -53,34 +54,42 @@ def add_commands(commands: Any) -> None:
 
 
 def _add(options: argparse.Namespace) -> None:
-    password = _read_password(options.generate)
+    password = _read_password(options)
     scopes = tuple(options.scope or ("write",))
-    with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
+    with _refusals(options), maintenance.open_database(read_settings().database_url) as engine:
         made = access.create_editor(engine, options.name, password, scopes, author_of(options))
-    _tell(options, {"id": made.id, "name": made.name}, f"{made.name} may sign in.", password)
+    _tell(
+        options,
+        {"id": made.id, "name": made.name},
+        _named(options, N_("{name} may sign in."), made.name),
+        password,
+    )
 
 
 def _password(options: argparse.Namespace) -> None:
-    password = _read_password(options.generate)
-    with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
+    password = _read_password(options)
+    with _refusals(options), maintenance.open_database(read_settings().database_url) as engine:
         found = access.set_password(engine, options.name, password, author_of(options))
-    _tell(options, {"name": found.name}, f"{found.name} has a new password.", password)
+    _tell(
+        options, {"name": found.name}, _named(options, N_("{name} has a new password."), found.name), password
+    )
 
 
 def _disable(options: argparse.Namespace) -> None:
-    with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
+    with _refusals(options), maintenance.open_database(read_settings().database_url) as engine:
         found = access.set_disabled(engine, options.name, True, author_of(options))
-    _tell(options, {"disabled": found.name}, f"{found.name} is signed out and may sign in no longer.")
+    said = N_("{name} is signed out and may sign in no longer.")
+    _tell(options, {"disabled": found.name}, _named(options, said, found.name))
 
 
 def _enable(options: argparse.Namespace) -> None:
-    with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
+    with _refusals(options), maintenance.open_database(read_settings().database_url) as engine:
         found = access.set_disabled(engine, options.name, False, author_of(options))
-    _tell(options, {"enabled": found.name}, f"{found.name} may sign in again.")
+    _tell(options, {"enabled": found.name}, _named(options, N_("{name} may sign in again."), found.name))
 
 
 def _list(options: argparse.Namespace) -> None:
-    with _refusals(), maintenance.open_database(read_settings().database_url) as engine:
+    with _refusals(options), maintenance.open_database(read_settings().database_url) as engine:
         found = access.list_editors(engine)
     if options.json:
         rows = [
@@ -97,7 +106,8 @@ def _list(options: argparse.Namespace) -> None:
         ]
         write_json({"items": rows})
         return
-    head = ["name", "scopes", "made", "disabled"]
+    _ = words_of(options)
+    head = [_("name"), _("scopes"), _("made"), _("disabled")]
     shown = [
         [
             editor.name,
@@ -112,27 +122,34 @@ def _list(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _refusals(options: argparse.Namespace) -> Iterator[None]:
     """What is wrong with a name or a password, said to the one who typed it."""
     try:
         with trouble():
             yield
     except access.EditorRefused as refused:
-        raise CommandFailure(say_code(refused.code, {"value": refused.name}, "en"), EXIT_INPUT) from refused
+        said = say_code(refused.code, {"value": refused.name}, language_of(options.lang))
+        raise CommandFailure(said, EXIT_INPUT) from refused
     except access.PasswordRefused as refused:
-        raise CommandFailure(say_code(refused.code, {"limit": refused.limit}, "en"), EXIT_INPUT) from refused
+        said = say_code(refused.code, {"limit": refused.limit}, language_of(options.lang))
+        raise CommandFailure(said, EXIT_INPUT) from refused
 
 
-def _read_password(generate: bool) -> str:
+def _read_password(options: argparse.Namespace) -> str:
     """Made up, typed twice, or the first line of a pipe: never an argument, which others can see."""
-    if generate:
+    if options.generate:
         return access.generate_password()
     if not sys.stdin.isatty():
         return sys.stdin.readline(MAX_LINE).rstrip("\r\n")
-    first = getpass.getpass("Password: ")
-    if getpass.getpass("Password again: ") != first:
-        raise CommandFailure("the two passwords differ", EXIT_INPUT)
+    _ = words_of(options)
+    first = getpass.getpass(_("Password: "))
+    if getpass.getpass(_("Password again: ")) != first:
+        raise CommandFailure(_("the two passwords differ"), EXIT_INPUT)
     return first
+
+
+def _named(options: argparse.Namespace, said: str, name: str) -> str:
+    return words_of(options)(said).format(name=name)
 
 
 def _tell(options: argparse.Namespace, body: dict[str, str], said: str, password: str = "") -> None:
@@ -140,4 +157,5 @@ def _tell(options: argparse.Namespace, body: dict[str, str], said: str, password
     if options.json:
         write_json(body | ({"password": shown} if shown else {}))
     else:
-        write(f"{said}\nPassword, shown this once: {shown}" if shown else said)
+        once = words_of(options)(N_("Password, shown this once: {password}")).format(password=shown)
+        write(f"{said}\n{once}" if shown else said)

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from app.commands.database import read_settings, trouble
-from app.commands.output import EXIT_INPUT, CommandFailure, language_of, write, write_json
+from app.commands.output import EXIT_INPUT, CommandFailure, language_of, words_of, write, write_json
 from app.services import imports, maintenance
 from app.services.answers import as_json
 from app.services.imports import IMPORT_KINDS, Author, ImportOptions, ImportRefused, pull_outcome
 from app.services.measurements import notes_of
 from app.services.store import CatalogStore
+from app.texts.marking import N_
 from app.texts.say import say_message
 
 _SHOWN_FAULTS = 50
@@ -78,12 +79,13 @@ def import_catalogue(options: argparse.Namespace) -> None:
     else:
         for file, fault in report.faults:
             write(f"{file}:{fault.line}:{fault.column}: {imports.fault_text(fault, language)}")
-        write(
-            f"{report.inserted:,} rows new, {report.updated:,} changed, {report.unchanged:,} as before. "
-            f"Catalogue {report.version}."
+        said = words_of(options)(
+            N_("Catalogue {version}: {new} rows new, {changed} changed, {same} as before.")
         )
+        counts = {"new": report.inserted, "changed": report.updated, "same": report.unchanged}
+        write(said.format(version=report.version, **{name: f"{n:,}" for name, n in counts.items()}))
     if report.faults:
-        raise CommandFailure("nothing was stored", EXIT_INPUT)
+        raise CommandFailure(words_of(options)(N_("nothing was stored")), EXIT_INPUT)
 
 
 def author_of(options: argparse.Namespace) -> Author:
@@ -164,11 +166,13 @@ def _export(options: argparse.Namespace) -> None:
                 imports.refusal_text(error, language_of(options.lang)), EXIT_INPUT
             ) from error
         except OSError as error:
-            raise CommandFailure(f"{options.out} cannot be written: {error.strerror}", EXIT_INPUT) from error
+            said = words_of(options)(N_("{path} cannot be written: {why}"))
+            raise CommandFailure(said.format(path=options.out, why=error.strerror), EXIT_INPUT) from error
     if options.json:
         write_json({"path": str(made.path), "format": kind, "rows": made.rows, "catalog": made.version})
     else:
-        write(f"{made.path}: {made.rows:,} rows, catalogue {made.version}.")
+        said = words_of(options)(N_("{path}: {rows} rows, catalogue {version}."))
+        write(said.format(path=made.path, rows=f"{made.rows:,}", version=made.version))
 
 
 def _pull(options: argparse.Namespace) -> None:
@@ -191,7 +195,7 @@ def _pull(options: argparse.Namespace) -> None:
         for outcome in found:
             write(_outcome_line(outcome))
     if not any(outcome.report is not None and outcome.report.ok for outcome in found):
-        raise CommandFailure("no provider gave anything", EXIT_INPUT)
+        raise CommandFailure(words_of(options)(N_("no provider gave anything")), EXIT_INPUT)
 
 
 def _outcome_line(outcome: imports.Outcome) -> str:

@@ -8,8 +8,9 @@ from typing import Any
 
 from app.commands.database import read_settings, trouble
 from app.commands.importing import author_of
-from app.commands.output import EXIT_INPUT, CommandFailure, table, write, write_json
+from app.commands.output import EXIT_INPUT, CommandFailure, table, words_of, write, write_json
 from app.services import access, maintenance
+from app.texts.marking import N_
 
 
 def add_commands(commands: Any) -> None:
@@ -41,18 +42,20 @@ def _create(options: argparse.Namespace) -> None:
     if options.json:
         write_json({"id": made.id, "secret": made.secret})
     else:
-        write(f"{made.secret}\nThis is shown once. Send it as X-Api-Key; its id is {made.id}.")
+        said = words_of(options)(N_("This is shown once. Send it as X-Api-Key; its id is {id}."))
+        write(f"{made.secret}\n{said.format(id=made.id)}")
 
 
 def _revoke(options: argparse.Namespace) -> None:
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         revoked = access.revoke_key(engine, options.id, author_of(options))
     if not revoked:
-        raise CommandFailure(f"there is no key {options.id} that still counts", EXIT_INPUT)
+        said = words_of(options)(N_("there is no key {id} that still counts"))
+        raise CommandFailure(said.format(id=options.id), EXIT_INPUT)
     if options.json:
         write_json({"revoked": options.id})
     else:
-        write(f"{options.id} is revoked.")
+        write(words_of(options)(N_("{id} is revoked.")).format(id=options.id))
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -71,7 +74,8 @@ def _list(options: argparse.Namespace) -> None:
     if options.json:
         write_json({"items": rows})
         return
-    head = ["id", "name", "scopes", "created", "revoked"]
+    _ = words_of(options)
+    head = ["id", _("name"), _("scopes"), _("made"), _("revoked")]
     shown = [
         [key.id, key.name, ",".join(key.scopes), f"{key.created_at:%Y-%m-%d}", _day(key.revoked_at)]
         for key in found

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.texts.language import negotiate
+from app.texts.language import negotiate, translations
 
 EXIT_INPUT = 2
 EXIT_DATABASE = 3
@@ -22,6 +23,11 @@ class CommandFailure(Exception):
     def __init__(self, text: str, exit_code: int) -> None:
         super().__init__(text)
         self.exit_code = exit_code
+
+
+def words_of(options: argparse.Namespace) -> Callable[[str], str]:
+    """Looks a sentence up in the language that the command was asked for."""
+    return translations(language_of(options.lang)).gettext
 
 
 def write(text: str = "") -> None:

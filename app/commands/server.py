@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import json
+import socket
 import threading
 import time
 import urllib.request
@@ -12,9 +14,10 @@ from typing import Any
 
 from app import __version__
 from app.commands.database import read_settings, trouble
-from app.commands.output import write_line
+from app.commands.output import EXIT_INPUT, CommandFailure, words_of, write_line
 from app.services import maintenance
 from app.settings import Settings
+from app.texts.marking import N_
 
 READY_WITHIN_SECONDS = 120.0
 COLLECTOR_THRESHOLDS = (20_000, 10, 10)
@@ -42,9 +45,39 @@ def _serve(options: argparse.Namespace) -> None:
         maintenance.prepare(settings.database_url, settings.auto_seed)
     from app.main import serve
 
+    _require_free(settings, options)
     if options.json:
         threading.Thread(target=announce, args=(settings,), daemon=True).start()
     serve(settings)
+
+
+def _require_free(settings: Settings, options: argparse.Namespace) -> None:
+    """Say which setting names an address that cannot be had, before anything is set up to serve there."""
+    host = settings.host.strip("[]")
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host or None, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, number) as taken:
+            taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            taken.bind(address)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            said = N_(
+                "port {port} on {host} is taken by another program; stop it, or name another port: "
+                "CARDWORTH_PORT={other} or --port {other}"
+            )
+        elif error.errno == errno.EACCES:
+            said = N_("this user may not use port {port}; take one above 1023: CARDWORTH_PORT or --port")
+        else:
+            said = N_("{host} is no address of this machine: CARDWORTH_HOST or --host ({why})")
+        values = {
+            "port": settings.port,
+            "host": settings.host,
+            "other": settings.port + 1,
+            "why": error.strerror,
+        }
+        raise CommandFailure(words_of(options)(said).format_map(values), EXIT_INPUT) from error
 
 
 def announce(settings: Settings) -> None:

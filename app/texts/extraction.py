@@ -19,6 +19,7 @@ CARRIERS: Mapping[str, tuple[tuple[int, str], ...]] = {
     "Constant": ((3, "text"),),
     "constants": ((3, "text"),),
     "AppError": ((2, "title"), (3, "detail")),
+    "DatabaseProblem": ((1, "sentence"),),
     # The declared fields of a question.
     "declared": ((2, "label"), (3, "help"), (9, "title"), (9, "unit"), (9, "hint")),
     "placed": ((2, "label"), (3, "help"), (9, "title"), (9, "unit"), (9, "hint")),

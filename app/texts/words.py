@@ -17,6 +17,16 @@ class Pair(NamedTuple):
     sentence: str
 
 
+COVERAGE = {
+    "fresh": N_("yuan price, 90 days at most"),
+    "ageing": N_("yuan price, 91 to 180 days"),
+    "old": N_("yuan price, older than 180 days"),
+    "foreign": N_("foreign price only"),
+    "launch": N_("launch price only"),
+    "none": N_("no price"),
+}
+
+
 VERDICT = {"fits": N_("fits"), "tight": N_("tight"), "does_not_fit": N_("does not fit")}
 BASIS = {
     "exact": N_("exact"),
@@ -362,6 +372,7 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "basis_meaning": BASIS_MEANING,
     "task": TASK,
     "condition": CONDITION,
+    "price_coverage": COVERAGE,
     "family": FAMILY,
     "part": PART,
     "objective": OBJECTIVE,

@@ -15,6 +15,7 @@ from app.services.gaps import FRESH
 from app.services.missing_prices import evidence_counts, missing_prices
 from app.texts.marking import N_
 from app.texts.notes import say_note
+from app.texts.words import COVERAGE
 from app.web.answers import open_page
 from app.web.listing import address, asked, day_of, only, part_of
 from app.web.render import Page
@@ -40,14 +41,6 @@ LOADED = {
     "sources": N_("Sources"),
 }
 LIST_OF = {"gpus": "/gpus", "models": "/models", "prices": "/prices", "benchmarks": "/benchmarks"}
-COVERAGE = {
-    "fresh": N_("yuan price, 90 days at most"),
-    "ageing": N_("yuan price, 91 to 180 days"),
-    "old": N_("yuan price, older than 180 days"),
-    "foreign": N_("foreign price only"),
-    "launch": N_("launch price only"),
-    "none": N_("no price"),
-}
 MISSING = {
     "bandwidth": N_("memory bandwidth"),
     "fp32": N_("FP32 rate"),

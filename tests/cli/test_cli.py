@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import shutil
+import socket
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -236,3 +239,56 @@ def test_a_backup_is_restored_and_the_database_before_it_kept(
     assert (tmp_path / "new.db.before-restore.bak").read_bytes().startswith(b"no database")
     status, printed, _ = run(capsys, "doctor", "--json")
     assert status == 0 and json.loads(printed)["cards"] >= 180
+
+
+def _all_commands(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    groups = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if not groups:
+        yield path
+    for group in groups:
+        for name, command in group.choices.items():
+            yield from _all_commands(command, (*path, name))
+
+
+def test_every_command_takes_a_language(capsys: pytest.CaptureFixture[str]) -> None:
+    commands = list(_all_commands(build_parser()))
+    assert ("key", "list") in commands and ("doctor",) in commands
+    for command in commands:
+        with pytest.raises(SystemExit) as left:
+            main([*command, "--lang", "zh", "--help"])
+        assert left.value.code == 0, command
+        assert "--lang" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("seeded")
+def test_what_runs_an_instance_speaks_chinese(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status, out, _ = run(capsys, "doctor", "--lang", "zh")
+    assert status == 0 and "数据库" in out and "人民币" in out and "价格" in out
+    status, out, _ = run(capsys, "key", "create", "采购", "--lang", "zh")
+    assert status == 0 and "只显示这一次" in out
+    status, out, _ = run(capsys, "backup", str(tmp_path / "copy.db"), "--lang", "zh")
+    assert status == 0 and "已备份并校验" in out
+
+
+def test_a_database_that_is_not_there_is_said_in_chinese(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CARDWORTH_DATABASE_URL", f"sqlite:///{tmp_path}/none.db")
+    status, _, said = run(capsys, "doctor", "--lang", "zh")
+    assert status == 3
+    assert "数据库还没有初始化" in said and "请运行：cardworth migrate" in said
+
+
+@pytest.mark.usefixtures("seeded")
+def test_a_port_that_is_taken_names_the_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        status, _, said = run(capsys, "serve", "--port", str(port), "--lang", "en")
+        assert status == 2
+        assert f"port {port}" in said and f"CARDWORTH_PORT={port + 1}" in said and "Errno" not in said
+        _, _, said = run(capsys, "serve", "--port", str(port), "--lang", "zh")
+        assert f"端口 {port} 已被别的程序占用" in said
+    status, _, said = run(capsys, "serve", "--host", "192.0.2.1", "--port", "0")
+    assert status == 2 and "CARDWORTH_HOST" in said
