@@ -83,8 +83,32 @@ function setRow(link, open) {
 /* htmx: focus, failures, charts of the new result. */
 let submitted = false;
 
-document.addEventListener("submit", () => { submitted = true; }, true);
-document.addEventListener("input", () => { submitted = false; }, true);
+// While somebody types, the fault stands at its field; the list of all of them would push the form down.
+function setSubmitted(now) {
+  submitted = now;
+  document.getElementById("ask")?.classList.toggle("typing", !now);
+}
+
+document.addEventListener("submit", () => setSubmitted(true), true);
+document.addEventListener("input", () => setSubmitted(false), true);
+
+/* One step back for each change: further strokes in a field renew the entry that its first one made. */
+const step = { typed: "", made: "", left: false };
+
+document.addEventListener("input", (event) => {
+  if (event.target.form?.id === "ask" && event.target.name) step.typed = event.target.name;
+}, true);
+document.addEventListener("change", (event) => {
+  if (event.target.form?.id === "ask") { step.typed = event.target.name; step.left = true; }
+}, true);
+document.addEventListener("htmx:before:history:update", (event) => {
+  const { sourceElement, history: entry } = event.detail;
+  if (sourceElement?.id !== "ask") return;
+  const same = entry.path === location.pathname + location.search;
+  if (same || (step.made && step.made === step.typed)) entry.type = "replace";
+  step.made = step.left ? "" : step.typed;
+  step.left = false;
+});
 
 document.addEventListener("htmx:before:request", (event) => {
   const source = event.detail.ctx?.sourceElement;
@@ -98,6 +122,10 @@ document.addEventListener("htmx:before:request", (event) => {
 document.addEventListener("htmx:after:swap", (event) => {
   const source = event.detail.ctx?.sourceElement;
   if (source?.matches?.("a[data-row]")) setRow(source, true);
+  // What the reader opened stays open through a swap; what holds a fault opens.
+  for (const bad of document.querySelectorAll("#fields details:not([open]) [aria-invalid]")) {
+    for (let at = bad.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+  }
   settle();
   setUpPicker();
   holdActions();
@@ -201,11 +229,13 @@ function setUpPicker() {
 const isPicking = () => Boolean(pick.box?.matches(":popover-open"));
 
 function showPicker(field, all) {
-  const words = all ? [] : field.value.toLowerCase().split(/\s+/).filter(Boolean);
+  const typed = field.value.trim().toLowerCase();
+  const words = all ? [] : typed.split(/\s+/).filter(Boolean);
   pick.found = offers().filter((offer) => words.every((word) => offer.key.includes(word)));
-  // What begins with the words stands before what only holds them.
-  if (words.length) pick.found.sort((a, b) => b.key.startsWith(words[0]) - a.key.startsWith(words[0]));
-  const exact = pick.found.findIndex((offer) => offer.key === field.value.trim().toLowerCase());
+  // The whole name stands first, then what begins with the words, then what only holds them.
+  const near = (offer) => (offer.key === typed ? 2 : Number(offer.key.startsWith(words[0])));
+  if (words.length) pick.found.sort((a, b) => near(b) - near(a));
+  const exact = pick.found.findIndex((offer) => offer.key === typed);
   const from = all && exact >= 0 ? Math.max(0, exact - 3) : 0;
   const shown = pick.found.slice(from, from + PICK_SHOWN);
   pick.found = shown.length ? shown : [];
@@ -219,7 +249,8 @@ function showPicker(field, all) {
   pick.box.style.setProperty("left", `${Math.max(8, Math.min(at.left, innerWidth - width - 8))}px`);
   pick.box.style.setProperty("top", `${field.getBoundingClientRect().bottom + 2}px`);
   field.setAttribute("aria-expanded", "true");
-  activate(field, pick.found.findIndex((offer) => offer.key === field.value.trim().toLowerCase()));
+  // After typing nothing is chosen yet: the first arrow goes to the first row, which is the nearest.
+  activate(field, all ? pick.found.findIndex((offer) => offer.key === typed) : -1);
 }
 
 function pickRow(offer, index) {
@@ -277,7 +308,7 @@ document.addEventListener("click", (event) => {
   const field = document.getElementById("model");
   if (!field || field.getAttribute("role") !== "combobox") return;
   if (event.target === field) {
-    if (!isPicking()) showPicker(field, true);
+    if (!isPicking()) { field.select(); showPicker(field, true); }
   } else if (isPicking() && !pick.box.contains(event.target)) hidePicker(field);
   const row = event.target.closest?.("#pick-list li");
   if (row) choose(field, [...pick.list.children].indexOf(row));

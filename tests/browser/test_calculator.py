@@ -276,3 +276,69 @@ def test_everything_works_without_javascript(browser: Browser, live_server: str)
     page.get_by_role("button", name="Calculate").click()
     assert page.locator(".errsum").count() == 1 and page.input_value("#months") == "many"
     context.close()
+
+
+def test_typing_in_an_opened_panel_keeps_panel_focus_and_caret(watched: Watched) -> None:
+    """Every stroke brings a new answer; what the reader opened and where he writes stays."""
+    page = watched.page
+    watched.open("/")
+    page.click("#more-run > summary")
+    page.focus("#latency_limit_ms")
+    for stroke in "2000":
+        page.keyboard.type(stroke)
+        page.wait_for_url(re.compile(rf"latency_limit_ms=2?0*{stroke}\b"))
+        page.wait_for_function("!document.querySelector('#main').hasAttribute('aria-busy')")
+        assert page.get_attribute("#more-run", "open") is not None
+        assert page.evaluate("document.activeElement.id") == "latency_limit_ms"
+    assert page.input_value("#latency_limit_ms") == "2000"
+    assert page.evaluate("document.activeElement.selectionStart") == 4
+    page.click("#more-money > summary")
+    page.select_option("#tax", "included")
+    page.wait_for_url(re.compile("tax=included"))
+    page.wait_for_function("!document.querySelector('#main').hasAttribute('aria-busy')")
+    for panel in ("#more-run", "#more-money"):
+        assert page.get_attribute(panel, "open") is not None
+
+
+def test_one_step_back_for_each_change(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.focus("#sequence_length")
+    for typed in ("4", "40", "409", "4096"):
+        page.keyboard.type(typed[-1])
+        page.wait_for_url(re.compile(rf"sequence_length={typed}\b"))
+    page.fill("#batch_size", "2")
+    page.wait_for_url(re.compile(r"batch_size=2\b"))
+    page.go_back()
+    page.wait_for_url(re.compile(r"sequence_length=4096\b"))
+    assert "batch_size" not in page.url
+    page.go_back()
+    page.wait_for_url(re.compile(r"/$"))
+
+
+def test_the_whole_name_is_the_first_that_an_arrow_reaches(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.click("#model")
+    assert page.evaluate("String(getSelection())") or page.evaluate(
+        "(f => f.selectionEnd - f.selectionStart)(document.activeElement)"
+    ), "a click selects what is there, so that typing replaces it"
+    page.keyboard.type("resnet-50")
+    page.wait_for_selector("#pick-list li")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.input_value("#model") == "ResNet-50"
+
+
+def test_a_fault_while_typing_does_not_move_the_form(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/")
+    page.focus("#months")
+    before = page.evaluate("document.getElementById('months').getBoundingClientRect().top")
+    page.keyboard.type("x")
+    page.wait_for_selector("#months[aria-invalid=true]")
+    after = page.evaluate("document.getElementById('months').getBoundingClientRect().top")
+    assert abs(after - before) < 24, "a line may come or go above; the list of faults took 130 px"
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.errsum')?.getBoundingClientRect().height > 20")
+    watched.faults[:] = [fault for fault in watched.faults if "422" not in fault]
