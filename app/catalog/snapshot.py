@@ -27,6 +27,7 @@ from app.catalog.records import (
 from app.catalog.valuing import Market
 from app.core.decide.engine_support import EngineSupport
 from app.core.decide.evidence import Valued
+from app.core.decide.host import HostClass
 from app.core.decide.market import Index
 from app.core.gpu import Benchmark, Figure, Gpu, PriceChoice, Source
 from app.core.question import CONDITIONS, DEFAULT_CONDITIONS, PriceRules
@@ -55,6 +56,8 @@ class Snapshot:
     rentals: tuple[Rental, ...]
     framework_support: tuple[FrameworkSupport, ...]
     engine_support: tuple[EngineSupport, ...]
+    host_classes: tuple[HostClass, ...]
+    """By price."""
     memory_cases: tuple[MemoryCase, ...]
     entries: Mapping[str, tuple[FigureEntry, ...]]
     facts: Mapping[str, Mapping[str, Fact]]

@@ -32,6 +32,7 @@ from app.catalog.records import (
 from app.catalog.snapshot import Snapshot
 from app.catalog.versions import latest, table_of
 from app.core.decide.engine_support import EngineSupport
+from app.core.decide.host import HostClass
 from app.core.estimates import Basis
 from app.core.gpu import Benchmark, Figure, Gpu, Source
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
@@ -104,6 +105,12 @@ def load_snapshot(engine: Engine) -> Snapshot:
                 sorted(
                     _records(connection, observations.ENGINE_SUPPORT, EngineSupport, of),
                     key=lambda r: (r.engine, r.vendor, r.hardware, r.feature_kind, r.formats, r.id),
+                )
+            ),
+            host_classes=tuple(
+                sorted(
+                    _records(connection, observations.HOST_CLASSES, HostClass, of),
+                    key=lambda h: (h.expected_cny, h.id),
                 )
             ),
             memory_cases=tuple(_records(connection, observations.MEMORY_CASES, MemoryCase, of)),

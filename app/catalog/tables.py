@@ -308,6 +308,31 @@ class FrameworkSupportRow(SQLModel, table=True):
     note: str = ""
 
 
+class HostClassRow(SQLModel, table=True):
+    """One kind of machine without cards, with its dated price."""
+
+    __tablename__ = "host_class"
+    id: str = Field(primary_key=True)
+    code: str
+    name: str
+    name_zh: str = ""
+    kind: str
+    cards: int
+    low_cny: float
+    expected_cny: float
+    high_cny: float
+    observed_on: str
+    idle_w: float
+    load_w: float
+    supply_w: float
+    network_cny: float | None = None
+    basis: str = "derived"
+    quality: str = ""
+    spec: str = ""
+    note: str = ""
+    source_id: str = Field(foreign_key="source.id")
+
+
 class EngineSupportRow(SQLModel, table=True):
     """One statement about an engine, or a plugin of it, on a family of cards."""
 

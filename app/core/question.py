@@ -11,7 +11,6 @@ from app.core.answer import Figure, answer
 from app.core.engines import framework_names
 from app.core.fields import REQUIRED, Field, Range, declared, fields_of, placed
 from app.core.model.architecture import FAMILIES
-from app.core.tracing import Constant
 from app.core.workload import PARAMETERS, Offload, Parallelism, Workload, always
 
 OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
@@ -250,12 +249,6 @@ class PriceRules:
     )
 
 
-HOST_SHARE = Constant(0.2, "host_share", "", "of a card's price, the share of the machine around it")
-"""Of a card's price: in the bill of materials of an 8-card server, all but the chips is 21 % (2023)."""
-HOST_FIXED_CNY = Constant(500.0, "host_fixed_cny", "CNY", "of each card: power supply, slot")
-"""Of each card whatever its price: power supply and slot; assumed."""
-
-
 @answer()
 class Economics:
     """The economic frame. Fractions are 0..1."""
@@ -328,12 +321,25 @@ class Economics:
         group="cost_more",
         shown=("20",),
     )
+    host: str | None = declared(
+        None,
+        "choice",
+        "Machine",
+        "own: it is there already; new: it is bought too. Left open: own for one or two PCIe cards.",
+        title="Machine around the cards",
+        choices=("own", "new"),
+        words="host",
+        name="machine",
+        flag="machine",
+        told=always,
+        group="cost_more",
+    )
     host_cny_per_gpu: Figure | None = declared(
         None,
         "number",
         "Host per card",
-        "Share of the machine for each card in yuan; left open, ¥500 and a fifth of the card's price.",
-        title="Host share per card",
+        "Price of the machine for each card in yuan, as stated; left open, that of its class.",
+        title="Machine, per card",
         limits=Range(0, 1e7, integer=False),
         unit="¥",
         name="host",

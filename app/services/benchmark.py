@@ -14,6 +14,7 @@ from app.catalog.snapshot import Snapshot
 from app.core.decide.availability import OPEN
 from app.core.decide.candidates import evaluate, power_w
 from app.core.decide.grid import best_plans, build_grid
+from app.core.decide.host import HostGrid, host_grid
 from app.core.decide.pricing import price_grid
 from app.core.decide.shortlist import rank
 from app.core.memory import estimate
@@ -104,16 +105,23 @@ def engine_figures(snapshot: Snapshot, as_of: date, repeats: int) -> Iterator[Fi
     for name, work in asked.items():
         resolved, _ = resolve(work)
         question = ShortlistQuestion(resolved, counts=COUNTS)
+        machines = host_grid(
+            snapshot.host_classes, question.economics, COUNTS, question.filters.max_cards_per_host
+        )
 
-        def grid(resolved: Workload = resolved, question: ShortlistQuestion = question) -> object:
+        def grid(
+            resolved: Workload = resolved,
+            question: ShortlistQuestion = question,
+            machines: HostGrid = machines,
+        ) -> object:
             built = build_grid(resolved, table, snapshot.gpus, COUNTS, index)
             best = best_plans(built, COUNTS)
-            found = price_grid(question, snapshot.gpus, COUNTS, prices, servers)
+            found = price_grid(question, snapshot.gpus, COUNTS, prices, servers, machines)
             unbarred = np.full((len(snapshot.gpus), 1), OPEN, dtype=np.int8)
             return evaluate(question, power_w(table), best, found, built.speed.terms.unit, unbarred)
 
         def answer(question: ShortlistQuestion = question) -> object:
-            return rank(question, table, snapshot.gpus, prices, servers, index)
+            return rank(question, table, snapshot.gpus, prices, servers, index, hosts=snapshot.host_classes)
 
         plans = sum(len(legal_plans(resolved, n)) for n in COUNTS)
         rates.append(plans * len(snapshot.gpus) / median_s(grid, repeats))

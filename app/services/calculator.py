@@ -167,6 +167,7 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
         snapshot.framework_support,
         availability(snapshot, as_of),
         snapshot.engine_support,
+        snapshot.host_classes,
         with_formulas=with_formulas,
     )
     _refuse_stale(request, result)

@@ -316,6 +316,7 @@ def _report(snapshot: Snapshot, as_of: date) -> Report:
         **{kind: len(dates) for kind, dates in dated.items()},
         "framework_support": len(snapshot.framework_support),
         "engine_support": len(snapshot.engine_support),
+        "host_classes": len(snapshot.host_classes),
         "sources": len(snapshot.sources),
     }
     coverage = snapshot.price_coverage(as_of)
@@ -467,6 +468,7 @@ def _count_sources(snapshot: Snapshot) -> Counter[str]:
     uses.update(ids(model.source for model in snapshot.models.values()))
     uses.update(ids(release.source for release in snapshot.framework_support))
     uses.update(ids(row.source for row in snapshot.engine_support))
+    uses.update(ids(row.source for row in snapshot.host_classes))
     uses.update(row.source_id for row in snapshot.rates.rows)
     uses.update(ids(f.source for facts in snapshot.facts.values() for f in facts.values()))
     uses.update(ids(fact.source for facts in snapshot.available.values() for fact in facts))

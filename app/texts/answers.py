@@ -73,7 +73,12 @@ ANSWERS: dict[str, str] = {
     "default_pue": N_("Not stated; a usual machine room."),
     "default_utilisation": N_("Not stated; the cards work this share of the time."),
     "default_residual": N_("Not stated; share of the purchase price left at the end."),
-    "default_host_cny_per_gpu": N_("Not stated; 500 yuan and a fifth of the card's price."),
+    "default_host": N_(
+        "Not stated; one or two PCIe cards go into a machine that is there, for more it is bought with them."
+    ),
+    "default_host_cny_per_gpu": N_(
+        "Not stated; the price of the cheapest kind of machine that holds the cards."
+    ),
     # Cards, frameworks, prices
     "driver_too_old": N_("{framework} {version} needs driver {needed} or newer, not {driver}."),
     "framework_jit_only": N_(

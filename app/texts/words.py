@@ -49,6 +49,15 @@ TASK: dict[str, str | Pair] = {
     "training": Pair(N_("Full training"), N_("full training")),
     "finetune": Pair(N_("Fine-tuning"), N_("fine-tuning")),
 }
+HOST = {"own": N_("already there"), "new": N_("bought with the cards")}
+HOST_CLASS = {
+    "": N_("machine"),
+    "desktop-1": N_("desktop for one card"),
+    "desktop-2": N_("desktop for two cards"),
+    "workstation-4": N_("workstation for four cards"),
+    "pcie-server-8": N_("PCIe server for eight cards"),
+    "module-server-8": N_("server with an eight-module baseboard"),
+}
 CONDITION = {
     "new": N_("new"),
     "used": N_("used"),
@@ -372,6 +381,8 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "basis_meaning": BASIS_MEANING,
     "task": TASK,
     "condition": CONDITION,
+    "host": HOST,
+    "host_class": HOST_CLASS,
     "price_coverage": COVERAGE,
     "family": FAMILY,
     "part": PART,

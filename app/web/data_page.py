@@ -38,6 +38,7 @@ LOADED = {
     "remarks": N_("Remarks on availability"),
     "framework_support": N_("Framework releases"),
     "engine_support": N_("Statements on engines"),
+    "host_classes": N_("Classes of machines"),
     "sources": N_("Sources"),
 }
 LIST_OF = {"gpus": "/gpus", "models": "/models", "prices": "/prices", "benchmarks": "/benchmarks"}

@@ -10,7 +10,6 @@ from app.core.decide.options import Option, Rent
 from app.core.estimates import MemoryPart
 from app.core.formulas import Operand, named_in
 from app.core.gpu import PriceChoice
-from app.core.question import HOST_FIXED_CNY, HOST_SHARE
 from app.services.results import ShortlistAnswer
 from app.texts.words import precision_name
 from app.web.answer_tables import Words, used_gib
@@ -299,13 +298,7 @@ def _cost(option: Option, name: str, value: float, words: Words) -> Explanation 
             facts=(Fact(_("Formula"), "cost.energy", "/method#cost.energy"),),
         )
     if name == "host_cny":
-        each = value / option.count
-        formula = f"{option.count} × {money.bare(each)}"
-        if abs(HOST_FIXED_CNY + HOST_SHARE * (price.today_cny or 0.0) - each) < 0.01:
-            # Nothing was stated: the default rule, with its numbers put in.
-            share = f"{f.percent(HOST_SHARE)} × {money.bare(price.today_cny)}"
-            formula = f"{option.count} × ({money.bare(HOST_FIXED_CNY)} + {share})"
-        return Explanation(_("Host share"), money.amount(value), basis="assumed", formula=formula)
+        return _machines(option, words)
     if name == "residual_cny":
         fraction = value / cost.purchase_cny if cost.purchase_cny else 0.0
         formula = f"{money.bare(cost.purchase_cny)} × {f.percent(fraction)}"
@@ -339,6 +332,26 @@ def _cost(option: Option, name: str, value: float, words: Words) -> Explanation 
             ),
         )
     return None
+
+
+def _machines(option: Option, words: Words) -> Explanation:
+    """Machines around the cards and the network between them."""
+    _, money, f, cost, host = words.gettext, words.money, words.formats, option.cost, option.host
+    value, formula = cost.host_cny, ""
+    if host is None or (value and not host.bought):
+        formula = f"{option.count} × {money.bare(value / option.count)}"
+    elif host.bought:
+        each = (host.cny - host.network_cny) / host.bought
+        formula = f"{host.bought} × {money.bare(each)}"
+        if host.network_cny:
+            further = host.count - 1
+            formula += f" + {further} × {money.bare(host.network_cny / further)}"
+    facts = []
+    if host is not None:
+        facts.append(Fact(_("Machine"), f"{host.count} × {f.label(host.kind, 'host_class')}"))
+        facts.append(Fact(_("Power without cards"), f"{f.number(host.power_w)} W"))
+    title = _("Machines and network")
+    return Explanation(title, money.amount(value), basis="assumed", formula=formula, facts=tuple(facts))
 
 
 def _metric(option: Option, name: str, value: float, words: Words) -> Explanation | None:

@@ -253,7 +253,7 @@ def summaries(state: FormState, assumed: Mapping[str, Any], gettext: Gettext) ->
         f"PUE {one('pue')}",
         _("utilisation %(percent)s %%") % {"percent": one("utilisation")},
         _("residual %(percent)s %%") % {"percent": one("residual")},
-        _("host ¥%(amount)s") % {"amount": one("host")} if one("host") else _("host ¥500 + 20\u00a0%"),
+        _("host ¥%(amount)s") % {"amount": one("host")} if one("host") else _("machine by class"),
         _("prices ≤ %(days)s days") % {"days": one("max_age_days")},
     ]
     if one("prices"):

@@ -43,6 +43,7 @@ def choose(
         rentals=(),
         framework_support=(),
         engine_support=(),
+        host_classes=(),
         memory_cases=(),
         entries={},
         facts={},

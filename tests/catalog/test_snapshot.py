@@ -189,8 +189,8 @@ def test_loading_is_one_query_per_table(seeded: Engine) -> None:
     with statements(seeded) as sent:
         load_snapshot(seeded)
     # version, source, alias, gpu_figure, gpu_fact, gpu, model, benchmark, exchange_rate, rental,
-    # framework_support, engine_support, memory_case, price, quote, availability
-    assert len(sent) == 16
+    # framework_support, engine_support, host_class, memory_case, price, quote, availability
+    assert len(sent) == 17
 
 
 def test_a_warm_store_costs_one_query(seeded: Engine) -> None:

@@ -197,6 +197,7 @@ DATES = {
     "framework_support": "as_of",
     "availability": "from_on",
     "engine_support": "dated",
+    "host_class": "observed_on",
 }
 WITHOUT_FIGURES = {"source", "gpu", "alias", "quote"}
 
@@ -238,6 +239,8 @@ def has_unit_and_basis(table: str, row: Any) -> bool:
         return bool(row["base"] and row["quote"] and row["kind"])
     if table == "benchmark":
         return bool(row["unit"] and row["gpu_count"] and row["task"])
+    if table == "host_class":
+        return bool(row["basis"] and row["quality"] and row["note"])
     if table == "engine_support":
         return bool(row["engine"] and row["hardware"] and row["status"] and row["evidence"])
     if table == "availability":

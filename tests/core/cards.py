@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.core.decide.host import HostClass
 from app.core.gpu import Gpu, PriceChoice, Source
 from app.core.model.architecture import ModelArchitecture
 
@@ -346,3 +347,35 @@ ALL_PRICES = prices(
     rtx3050_8gb=1500,
     rtx4060ti_16gb=3300,
 )
+
+
+HOSTS = tuple(
+    HostClass(
+        code,
+        code,
+        code,
+        code,
+        kind,
+        cards,
+        cny,
+        cny,
+        cny,
+        "2026-07-24",
+        idle,
+        load,
+        1000.0,
+        network,
+        "",
+        "",
+        "",
+        SOURCE,
+    )
+    for code, kind, cards, cny, idle, load, network in (
+        ("module-server-8", "module_server", 8, 0.0, 1500.0, 4600.0, 300_000.0),
+        ("desktop-1", "desktop", 1, 13_284.0, 70.0, 180.0, None),
+        ("desktop-2", "desktop", 2, 23_674.0, 90.0, 260.0, None),
+        ("workstation-4", "workstation", 4, 99_150.0, 180.0, 500.0, None),
+        ("pcie-server-8", "server", 8, 143_000.0, 450.0, 1200.0, 175_000.0),
+    )
+)
+"""Machines of seed_data/host_classes.csv, their expected prices."""

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from app.core.decide.host import HostGrid, host_grid
 from app.core.decide.pricing import LEVELS, PriceGrid, price_grid
 from app.core.gpu import PriceChoice, Source
 from app.core.model.architecture import architecture_from_fields
 from app.core.question import Economics, ShortlistQuestion
 from app.core.workload import Workload
-from tests.core.cards import BY_ID
+from tests.core.cards import BY_ID, HOSTS
 
 CARD = BY_ID["rtx4090"]
 MODEL = architecture_from_fields({"family": "decoder", "parameters": 7e9})
@@ -45,9 +46,15 @@ def choice(amount_cny: float, **changes: Any) -> PriceChoice:
     return PriceChoice(amount=amount_cny, amount_cny=amount_cny, **(values | changes))
 
 
+def hosts(counts: tuple[int, ...]) -> HostGrid:
+    return host_grid(HOSTS, QUESTION.economics, counts, 8)
+
+
 def grid(card: PriceChoice, server: PriceChoice) -> PriceGrid:
     key = (CARD.id, "new")
-    return price_grid(QUESTION, [CARD], COUNTS, {key: card}, {key: replace(server, per="server-8")})
+    return price_grid(
+        QUESTION, [CARD], COUNTS, {key: card}, {key: replace(server, per="server-8")}, hosts(COUNTS)
+    )
 
 
 def test_a_server_serves_eight_cards_with_its_host_and_no_other_count() -> None:
@@ -116,7 +123,7 @@ def test_a_server_of_consumer_cards_below_its_cards_of_today_is_an_estimate() ->
 def test_sixteen_cards_are_two_whole_servers() -> None:
     key = (CARD.id, "new")
     server = choice(70_000, age_days=1, per="server-8")
-    found = price_grid(QUESTION, [CARD], (8, 12, 16), {}, {key: server})
+    found = price_grid(QUESTION, [CARD], (8, 12, 16), {}, {key: server}, hosts((8, 12, 16)))
     assert found.purchase_cny[0, 0, 0] == 70_000 and found.purchase_cny[0, 2, 0] == 140_000
     assert not found.by_server[0, 1, 0]
 

@@ -43,8 +43,9 @@ def some_field(rng: np.random.Generator, objective: str, options: int) -> Field:
         objective=objective,
         price_cny=rng.uniform(1e3, 1e5, options),
         host_cny=rng.uniform(0, 2e4, options),
-        host_share=rng.choice([0.0, 0.2], options),
         power_w=rng.uniform(70, 3000, options),
+        load_w=rng.uniform(200, 4000, options),
+        idle_w=rng.uniform(0, 500, options),
         speed=rng.uniform(1, 1e4, options),
         flops_per_unit=np.full(options, 1e10),
         hours=None,
@@ -77,7 +78,7 @@ def test_a_limit_never_leaves_the_budget(objective: str) -> None:
         budget = float(rng.uniform(1e4, 1e5))
         for i, factor in enumerate(wins_below(field, budget), 1):
             if factor is not None:
-                outlay = field.price_cny[i] * factor * (1 + field.host_share[i]) + field.host_cny[i]
+                outlay = field.price_cny[i] * factor + field.host_cny[i]
                 assert outlay <= budget * (1 + 1e-9)
 
 

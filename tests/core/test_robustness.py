@@ -124,10 +124,10 @@ def test_a_wide_price_range_makes_the_place_less_firm():
 
 def test_the_seed_decides_the_draws():
     asked = question()
-    one, two, again = (rank(asked, TABLE, GPUS, ALL_PRICES, seed=s) for s in (1, 2, 1))
+    one, again, *others = (rank(asked, TABLE, GPUS, ALL_PRICES, seed=s) for s in (1, 1, 2, 3, 4, 5))
     assert one == again
     assert one.options[0].robustness.seed == 1
-    assert [o.robustness.share_first for o in one.options] != [o.robustness.share_first for o in two.options]
+    assert any(o.options[0].robustness.share_first != one.options[0].robustness.share_first for o in others)
 
 
 def test_energy_of_a_given_work_does_not_depend_on_utilisation():

@@ -31,6 +31,7 @@ from tests.core.cards import (
     BERT_LARGE,
     BY_ID,
     GPUS,
+    HOSTS,
     LLAMA_8B,
     LLAMA_13B,
     LLAMA_70B,
@@ -47,7 +48,9 @@ CHAT = Workload(LLAMA_8B, batch_size=4, sequence_length=4096)
 
 def ask(work=RESNET, prices=ALL_PRICES, server_prices=None, support=(), availability=None, **fields):
     question = ShortlistQuestion(work, **{"limit": 50, **fields})
-    return rank(question, TABLE, GPUS, prices, server_prices, support=support, availability=availability)
+    return rank(
+        question, TABLE, GPUS, prices, server_prices, support=support, availability=availability, hosts=HOSTS
+    )
 
 
 def ids(answer):
@@ -219,8 +222,8 @@ def test_a_server_price_serves_eight_with_its_host():
     assert by_count[8].cost.purchase_cny == 1_500_000
     assert by_count[8].cost.host_cny == 0
     assert by_count[4].cost.purchase_cny == 800_000
-    # 500 yuan and a fifth of the price for each card where no host share is stated.
-    assert by_count[4].cost.host_cny == pytest.approx(4 * (500 + 0.2 * 200_000))
+    # The cheapest machine that holds four; this card states no form, so it is taken for one of a slot.
+    assert (by_count[4].host.kind, by_count[4].cost.host_cny) == ("workstation-4", 99_150)
     alone = {o.count for o in ask(prices={}, server_prices=server, filters=filters).options}
     assert alone == {8}
 

@@ -30,6 +30,7 @@ KINDS: Mapping[str, DataKind] = {
         observations.MEMORY_CASES,
         observations.FRAMEWORK_SUPPORT,
         observations.ENGINE_SUPPORT,
+        observations.HOST_CLASSES,
         observations.AVAILABILITY,
         observations.QUOTES,
         subjects.LINT_EXCEPTIONS,

@@ -42,6 +42,7 @@ from app.catalog.columns.subjects import (
 from app.catalog.records import CHANNEL_KINDS, PER, REMARKS, TAXES
 from app.core import formats
 from app.core.decide.engine_support import FEATURE_KINDS, STATUSES
+from app.core.decide.host import HOST_KINDS
 from app.core.engines.record import ByAge
 from app.core.question import CONDITIONS, REGIONS
 
@@ -433,6 +434,35 @@ ENGINE_SUPPORT = DataKind(
     ),
     file="engine_support.csv",
     key="engine plugin engine_version hardware formats format_as_written feature source_id",
+    optional=True,
+)
+HOST_CLASSES = DataKind(
+    "host_classes",
+    tables.HostClassRow,
+    "machines without cards, by class",
+    (
+        C("code", about="name of the class in answers"),
+        C("name", about="in English"),
+        C("name_zh", about="in Chinese"),
+        C("kind", choices=HOST_KINDS, about="what it is built as"),
+        C("cards", low=1, about="most double-width cards, or modules, that it holds"),
+        C("low_cny", low=0.0, high=MONEY[1], about="10th percentile, or the low end of what was seen"),
+        C("expected_cny", low=0.0, high=MONEY[1], about="what counts; 0: bought with its modules"),
+        C("high_cny", low=0.0, high=MONEY[1], about="90th percentile, or the high end"),
+        C("observed_on", about="day of the price", dated=True),
+        C("idle_w", low=POSITIVE, about="power without cards while nothing runs"),
+        C("load_w", low=POSITIVE, about="power without cards at load"),
+        C("supply_w", low=POSITIVE, about="its power supplies"),
+        C("network_cny", low=0.0, high=MONEY[1], about="network of each further machine; empty: not known"),
+        C("basis", about="read, derived or assumed"),
+        C("quality", about="high, medium or low"),
+        C("spec", about="what it is made of"),
+        C("note", about="how the figures were made"),
+        SOURCE[0],
+    ),
+    file="host_classes.csv",
+    key="code observed_on source_id",
+    dated_by="observed_on",
     optional=True,
 )
 AVAILABILITY = DataKind(

@@ -93,10 +93,11 @@ def evaluate(
         economics,
         prices.purchase_cny,
         prices.host_cny,
-        power[..., np.newaxis],
+        power[..., np.newaxis] + prices.host_load_w,
         speed,
         UNIT_NAMES[speed_unit][1],
         busy,
+        idle_w(question, prices.host_idle_w),
     )
     sustained = best.flops_per_unit[..., np.newaxis] * speed / TERA
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -116,6 +117,11 @@ def evaluate(
         stage = stage.copy()
         _stop_before(stage, "availability", unsold == BY_RULE)
     return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage, at_estimate)
+
+
+def idle_w(question: ShortlistQuestion, machines_w: Floats) -> Floats:
+    """Power of machines while nothing runs, where that counts: a service stays on, a job ends."""
+    return np.zeros_like(machines_w) if question.workload.trains else machines_w
 
 
 def _unsold(question: ShortlistQuestion, barred: Barred, prices: PriceGrid) -> Barred:

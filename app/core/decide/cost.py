@@ -10,7 +10,7 @@ import numpy as np
 from app.core.faults import InputFault
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
-from app.core.question import HOST_FIXED_CNY, HOST_SHARE, Economics, Work
+from app.core.question import Economics, Work
 from app.core.tracing import floats, named
 from app.core.units import YUAN_PER_KILO, Number
 
@@ -37,14 +37,12 @@ register(
     Formula(
         "cost.energy",
         "Energy",
-        "kWh = TDP x cards x load x PUE x busy hours / 1000; busy = months x hours x utilisation, or the "
-        "hours that "
-        "the given work takes",
+        "kWh = ((TDP x cards + load of machines) x busy hours + idle power of machines x other hours) "
+        "x PUE / 1000; busy = months x hours x utilisation, or the hours that the given work takes",
         "kWh",
         "derived",
-        "Load 1: the card at its TDP while it works; idle power is not counted. 350 W x 24 h x 0.8 "
-        "yuan/kWh, load 1, "
-        "PUE 1: 6.72 yuan.",
+        "Load 1: the card at its TDP while it works; its own idle power is not counted, that of the machine "
+        "of a service is. 350 W x 24 h x 0.8 yuan/kWh, load 1, PUE 1: 6.72 yuan.",
         (Reference("Worked example of a first buying guide: 350 W x 24 h x 0.8 yuan/kWh = 6.72 yuan"),),
     ),
     Formula(
@@ -111,6 +109,7 @@ def ownership(
     speed_per_s: Number,
     units: float,
     busy_hours: Number | None = None,
+    host_idle_w: Number = 0.0,
 ) -> Costs:
     """Cost of owning options over the horizon.
 
@@ -118,8 +117,10 @@ def ownership(
     ----------
     economics: months, hours, price of energy, PUE, utilisation, residual.
     purchase_cny: of all cards. host_cny: of the hosts, 0 where a server price includes them.
-    power_w: TDP of all cards. speed_per_s: expected units per second. units: how many make one priced unit.
+    power_w: TDP of all cards with the load of their machines. speed_per_s: expected units per second.
+    units: how many make one priced unit.
     busy_hours: hours of work over the horizon; None: months x hours x utilisation.
+    host_idle_w: of the machines, in the hours of the horizon in which nothing runs.
 
     Returns
     -------
@@ -127,7 +128,11 @@ def ownership(
     """
     horizon = named(economics.months * economics.hours_per_month * economics.utilisation, "working_hours")
     busy = named(floats(horizon if busy_hours is None else busy_hours), "busy_hours")
-    kwh = named(floats(energy_kwh(power_w, busy, economics.pue)), "energy_kwh")
+    idle = idle_hours(economics.months * economics.hours_per_month, busy)
+    kwh = named(
+        floats(energy_kwh(power_w, busy, economics.pue) + energy_kwh(host_idle_w, idle, economics.pue)),
+        "energy_kwh",
+    )
     purchase = named(floats(purchase_cny), "purchase_cny")
     host = named(floats(host_cny), "host_cny")
     energy = named(kwh * economics.electricity_cny_per_kwh, "energy_cny")
@@ -140,12 +145,9 @@ def ownership(
     return Costs(purchase, host, energy, residual, total, per_hour, per_unit, kwh, busy)
 
 
-def host_share_cny(economics: Economics, card_cny: Number) -> Number:
-    """Share of the host for each card: as stated, else a fixed amount and a share of the card's price."""
-    stated = economics.host_cny_per_gpu
-    if stated is None:
-        return named(card_cny * HOST_SHARE + HOST_FIXED_CNY, "host_share_cny")
-    return named(np.full_like(card_cny, stated), "host_share_cny")
+def idle_hours(on_hours: Number, busy_hours: Number) -> Floats:
+    """Hours in which machines are on and nothing runs."""
+    return floats(np.maximum(on_hours - busy_hours, 0.0))
 
 
 def per_1000_cny(value: Number, purchase_cny: Number) -> Number:

@@ -10,6 +10,7 @@ import numpy as np
 
 from app.core.answer import AnyMap, Figure, OptionLabel, answer
 from app.core.decide.engine_support import CardSupport
+from app.core.decide.host import HostUse
 from app.core.estimates import (
     Assumption,
     Basis,
@@ -107,7 +108,8 @@ class Cost:
     purchase_cny: Figure
     """Count x card price (an 8-card server price: the server), yuan."""
     host_cny: Figure
-    """Share of the hosts, yuan."""
+    """Machines that are bought and the network between them, yuan; in the price of a whole server but for the
+    network."""
     energy_cny: Figure
     """Electricity over the term, yuan."""
     residual_cny: Figure
@@ -229,7 +231,9 @@ class Formulas:
     """The names in `expressions`."""
 
 
-@answer(omit=("setup", "formulas"), shown=("label", "reason_codes", "advice_codes"))
+@answer(
+    omit=("setup", "formulas"), shown=("label", "outlay_cny", "total_cny", "reason_codes", "advice_codes")
+)
 class Option:
     """One way to buy: a count of a card in a condition, under its best plan."""
 
@@ -257,6 +261,8 @@ class Option:
     """What 1000 yuan buy."""
     reasons: tuple[Message, ...]
     """Why it stands where it does, in sentences."""
+    host: HostUse | None = None
+    """The machines around the cards; null in answers of before they were counted by class."""
     support: CardSupport = CardSupport("unknown")
     """How well its software is known to run on the card."""
     flags: tuple[MessageWithCode, ...] = ()
@@ -276,6 +282,16 @@ class Option:
     def label(self) -> str:
         """Count and short name: 2 × RTX 4090."""
         return self.gpu.label(self.count)
+
+    @property
+    def outlay_cny(self) -> Figure:
+        """What is paid on the day, yuan: cards, machines that are bought, network."""
+        return self.cost.outlay_cny
+
+    @property
+    def total_cny(self) -> Figure:
+        """Total over the term, yuan."""
+        return self.cost.total_cny
 
     @property
     def reason_codes(self) -> tuple[str, ...]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.core.decide.cost import host_share_cny
+from app.core.decide.host import BOARDED, LOOSE, SERVER_CARDS, WHOLE, HostGrid, HostNeed
 from app.core.decide.market import USED_OVER_NEW
+from app.core.decide.reasons import is_module
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import Flags, Floats, Index
 from app.core.question import ShortlistQuestion
-from app.core.tracing import floats
 
-SERVER_CARDS = 8
 Prices = Mapping[tuple[str, str], PriceChoice]
 
 
@@ -38,12 +37,27 @@ class PriceGrid:
     stale: Flags
     evidence: Index
     """Index into LEVELS."""
+    hosts: HostGrid
+    """Machines of each count, for cards and for whole servers."""
+    how: Index
+    """How the cards come, as in `HostGrid`."""
+    host_load_w: Floats
+    host_idle_w: Floats
     rows: Index | None = None
     """Rows of `choices` and `servers` that the arrays are of; all by default."""
 
     def take(self, rows: Index) -> PriceGrid:
         """The same for some of the cards."""
-        names = ("purchase_cny", "host_cny", "by_server", "stale", "evidence")
+        names = (
+            "purchase_cny",
+            "host_cny",
+            "by_server",
+            "how",
+            "stale",
+            "evidence",
+            "host_load_w",
+            "host_idle_w",
+        )
         return replace(self, rows=rows, **{name: getattr(self, name)[rows] for name in names})
 
     def choice(self, row: int, count: int, condition: int) -> PriceChoice:
@@ -52,6 +66,10 @@ class PriceGrid:
         found = source[self._row(row), condition]
         level = LEVELS[int(self.evidence[row, count, condition])]
         return found if found.evidence == level else replace(found, evidence=level)
+
+    def machines(self, row: int, count: int, condition: int) -> HostNeed:
+        """Machines of an option; its own place among the counts."""
+        return self.hosts.needs[int(self.how[row, count, condition])][count]
 
     def refusal(self, row: int, condition: int) -> PriceChoice | None:
         """What was seen of a card without an amount of today: in that condition, else in any."""
@@ -70,14 +88,15 @@ def price_grid(
     counts: Sequence[int],
     prices: Prices,
     server_prices: Prices,
+    hosts: HostGrid,
 ) -> PriceGrid:
     """Look up every price once and spread it over the counts.
 
     Parameters
     ----------
-    question: conditions, cards with an own price, and host cost. gpus, counts: axes of the grid.
+    question: conditions, cards with an own price. gpus, counts: axes of the grid.
     prices: per card, by (gpu id, condition), own ones among them.
-    server_prices: per 8-card machine, never divided into cards.
+    server_prices: per 8-card machine, never divided into cards. hosts: machines over the counts.
 
     Returns
     -------
@@ -108,14 +127,15 @@ def price_grid(
             level_server[at] = LEVELS.index(found.evidence)
     numbers = np.asarray(counts, dtype=np.float64)
     purchase = card[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
-    share = floats(host_share_cny(question.economics, card))
-    host = share[:, np.newaxis, :] * numbers[np.newaxis, :, np.newaxis]
+    boarded = _boarded(gpus, conditions)
+    host = hosts.over(np.where(boarded, BOARDED, LOOSE), "cny")
+    joined = hosts.over(np.where(boarded, BOARDED, WHOLE), "cny")
     machines = np.where(numbers % SERVER_CARDS == 0, numbers / SERVER_CARDS, np.nan)
     whole = server[:, np.newaxis, :] * machines[np.newaxis, :, np.newaxis]
-    wins = ~(purchase + host <= whole)
+    wins = ~(purchase + host <= whole + joined)
     for at, found in servers.items():
         floor = _least_of_a_card(card[at[0]], at[1])
-        least = SERVER_CARDS * (floor + float(host_share_cny(question.economics, floor)))
+        least = SERVER_CARDS * floor + hosts.server_cny
         if _behind_its_cards(gpus[at[0]], found, choices.get(at), server[at] < least):
             level_server[at] = min(int(level_server[at]), LEVELS.index("estimate"))
         if at not in choices:
@@ -125,16 +145,28 @@ def price_grid(
             wins[at[0], :, at[1]] = decided
     by_server = np.asarray(~np.isnan(whole) & wins, dtype=bool)
     spread = (slice(None), np.newaxis, slice(None))
+    how = np.where(boarded, BOARDED, np.where(by_server, WHOLE, LOOSE))
     return PriceGrid(
         conditions=conditions,
         choices=choices,
         servers=servers,
         purchase_cny=np.where(by_server, whole, purchase),
-        host_cny=np.where(by_server, 0.0, host),
+        host_cny=hosts.over(how, "cny"),
         by_server=by_server,
         stale=np.where(by_server, stale_server[spread], stale_card[spread]),
         evidence=np.where(by_server, level_server[spread], level_card[spread]),
+        hosts=hosts,
+        how=how,
+        host_load_w=hosts.over(how, "load_w"),
+        host_idle_w=hosts.over(how, "idle_w"),
     )
+
+
+def _boarded(gpus: Sequence[Gpu], conditions: Sequence[str]) -> Flags:
+    """Modules, (cards, 1, conditions): a used one counts with the carrier that puts it into a slot."""
+    module = np.array([is_module(gpu) for gpu in gpus], dtype=bool)
+    loose = np.array([condition == "used" for condition in conditions], dtype=bool)
+    return np.asarray(module[:, np.newaxis, np.newaxis] & ~loose[np.newaxis, np.newaxis, :], dtype=bool)
 
 
 def _today(price: PriceChoice) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -249,10 +250,17 @@ def simple_remedy(code: str, params: dict[str, Any]) -> Remedy | None:
     elif code in _CHANGES:
         name, value = _CHANGES[code][0], _CHANGES[code][1]
         if isinstance(value, _Param):
-            value = params.get(value.name)
+            value = _enough(code, params.get(value.name))
     else:
         return None
     return Remedy(f"change_{code}", Message(f"remedy_{code}", {**params, "field": name}), {name: value})
+
+
+def _enough(code: str, needed: Any) -> Any:
+    """A limit that is kept however it is written: in whole yuan and watts, hundredths of an hour."""
+    if needed is None or code == "count":
+        return needed
+    return math.ceil(needed * 100.0) / 100.0 if code == "deadline" else math.ceil(needed)
 
 
 def _percent(value: float, base: float) -> float:

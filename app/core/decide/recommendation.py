@@ -35,6 +35,8 @@ DATA_CENTRE = "data-centre"
 SPLIT_SAVES = 1.5
 """One user's work is not split over more cards where fewer do it for less than so many times the money."""
 CONTENDERS_SHOWN = 4
+PRICED = ("total_cost", "purchase", "tflops_per_yuan")
+"""Objectives in which the price plays a part."""
 MOST_ASKED = 5
 QUOTES_THAT_DECIDE = 3
 FIRM_SHARE = 0.5
@@ -280,7 +282,7 @@ def factor_in_budget(field: Field, budget_cny: float | None) -> Floats:
     """Factor on its own price up to which purchase and host of each option stay inside a budget."""
     if budget_cny is None:
         return np.full(field.price_cny.shape, np.inf)
-    return np.asarray((budget_cny - field.host_cny) / (field.price_cny * (1.0 + field.host_share)))
+    return np.asarray((budget_cny - field.host_cny) / field.price_cny)
 
 
 def waiting(ranking: Ranking, held: Held, first: int | None) -> list[int]:
@@ -325,7 +327,7 @@ def wins_below(field: Field, budget_cny: float | None) -> list[float | None]:
     speed and power the price is bounded by the budget alone.
     """
     lead, inside = price_factors_to_lead(field), factor_in_budget(field, budget_cny)
-    priced = field.objective in ("total_cost", "purchase", "tflops_per_yuan")
+    priced = field.objective in PRICED
     factors = np.where(np.isnan(lead), 0.0, np.minimum(lead, inside)) if priced else inside
     return [float(f) if np.isfinite(f) and f > 0 else None for f in factors[1:]]
 
@@ -341,7 +343,11 @@ def inquiries(ranking: Ranking, held: Held, first: int | None) -> tuple[Inquiry,
         field = field_of(ranking, [*ranking.cells(np.array([first])), *cells])
         factors = wins_below(field, budget)
     else:
-        # Nothing can be bought at a known price: each is measured against the best of the others.
+        # Nothing can be bought at a known price: each is measured against the best of the others, and what
+        # would not be the best as a gift is not asked for.
+        leads = ~np.isnan(price_factors_to_lead(field_of(ranking, cells)))
+        if ranking.question.objective in PRICED:
+            cells = [cell for cell, can in zip(cells, leads.tolist(), strict=True) if can]
         factors = wins_below(field_of(ranking, cells), budget)
         best = cells[:2][::-1]
         alone = len(cells) == 1

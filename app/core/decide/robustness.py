@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from app.core.decide.cost import energy_kwh, total_cny
+from app.core.decide.candidates import idle_w
+from app.core.decide.cost import energy_kwh, idle_hours, total_cny
 from app.core.decide.options import Flip, Robustness, objective_score
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
 from app.core.kept import keep
 from app.core.memory import estimate as estimate_memory
-from app.core.question import HOST_SHARE, Economics
+from app.core.question import Economics
 from app.core.tracing import floats
 
 if TYPE_CHECKING:
@@ -85,10 +86,13 @@ class Field:
     price_cny: Floats
     """Purchase of all cards."""
     host_cny: Floats
-    """Of the host, what does not follow the price."""
-    host_share: Floats
-    """Of the host, the share of the purchase."""
+    """Machines and the network between them."""
     power_w: Floats
+    """Of the cards."""
+    load_w: Floats
+    """Of cards and machines while they work."""
+    idle_w: Floats
+    """Of the machines while nothing runs, where that counts."""
     speed: Floats
     flops_per_unit: Floats
     hours: Floats | None
@@ -116,8 +120,11 @@ class Field:
                 busy: Floats | float = span * e.hours_per_month * share
             else:
                 busy = self.hours / speed * (1.0 if self.trains else span)
-            energy = energy_kwh(self.power_w, busy * kwh_cny, e.pue)
-            total = floats(total_cny(purchase, 1.0 - e.residual + self.host_share, self.host_cny, energy))
+            energy = energy_kwh(self.load_w, busy * kwh_cny, e.pue)
+            if self.idle_w.any():
+                idle = idle_hours(span * e.hours_per_month, busy)
+                energy = energy + energy_kwh(self.idle_w, idle * kwh_cny, e.pue)
+            total = floats(total_cny(purchase, 1.0 - e.residual, self.host_cny, energy))
         rate = self.speed * speed
         return objective_score(
             self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
@@ -132,7 +139,7 @@ class Field:
         """The same options as a column (options, 1), so that the draws of each lie side by side in memory."""
         columns = {
             name: getattr(self, name)[:, np.newaxis]
-            for name in ("price_cny", "host_cny", "host_share", "power_w", "speed", "flops_per_unit")
+            for name in ("price_cny", "host_cny", "power_w", "load_w", "idle_w", "speed", "flops_per_unit")
         }
         return replace(self, **columns, hours=None if self.hours is None else self.hours[:, np.newaxis])
 
@@ -169,15 +176,14 @@ def field_of(ranking: Ranking, cells: list[Cell]) -> Field:
     candidates, best = ranking.candidates, ranking.best
     row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
     hours = candidates.hours
-    purchase, host = ranking.prices.purchase_cny[row, n, k], ranking.prices.host_cny[row, n, k]
-    follows = ranking.question.economics.host_cny_per_gpu is None
-    share = np.where(ranking.prices.by_server[row, n, k], 0.0, HOST_SHARE if follows else 0.0)
+    prices, power = ranking.prices, candidates.power_w[row, n]
     return Field(
         objective=ranking.question.objective,
-        price_cny=purchase,
-        host_cny=host - share * purchase,
-        host_share=share,
-        power_w=candidates.power_w[row, n],
+        price_cny=prices.purchase_cny[row, n, k],
+        host_cny=prices.host_cny[row, n, k],
+        power_w=power,
+        load_w=power + prices.host_load_w[row, n, k],
+        idle_w=idle_w(ranking.question, prices.host_idle_w[row, n, k]),
         speed=best.speed[row, n],
         flops_per_unit=best.flops_per_unit[row, n],
         hours=None if hours is None else hours[row, n, 0],

@@ -21,6 +21,7 @@ from app.core.decide.engine_support import CardSupport, EngineSupport, supports
 from app.core.decide.filters import CardFilter, filter_cards
 from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
 from app.core.decide.guidance import guidance
+from app.core.decide.host import HostClass, host_grid
 from app.core.decide.options import (
     Cost,
     Fit,
@@ -114,6 +115,7 @@ def rank(
     support: Sequence[FrameworkRelease] = (),
     availability: Available | None = None,
     engine_support: Sequence[EngineSupport] = (),
+    hosts: Sequence[HostClass] = (),
     seed: int = 0,
     with_formulas: bool = False,
 ) -> Shortlist:
@@ -126,7 +128,8 @@ def rank(
     8-card
     machine. benchmarks: measurements (a `BenchmarkIndex` is fastest). support: framework releases.
     availability: statements by (gpu id, region), newest first.
-    engine_support: what is stated of engines. seed: of the draws of the robustness.
+    engine_support: what is stated of engines. hosts: classes of machines and their prices.
+    seed: of the draws of the robustness.
     with_formulas: whether the options say how each of their figures was computed.
 
     Returns
@@ -147,6 +150,7 @@ def rank(
         support,
         availability or {},
         engine_support,
+        hosts,
     )
     return write_out(ranking, seed, with_formulas)
 
@@ -161,6 +165,7 @@ def evaluate_grid(
     support: Sequence[FrameworkRelease],
     availability: Available,
     engine_support: Sequence[EngineSupport] = (),
+    hosts: Sequence[HostClass] = (),
 ) -> Ranking:
     """Everything that is computed for all cards, in arrays."""
     work, notes = resolve(question.workload)
@@ -190,7 +195,7 @@ def evaluate_grid(
     host = question.filters.max_cards_per_host
     grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows])
     best = best_plans(grid, counts)
-    priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices)
+    priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices, hosts)
     offers = priced.take(rows)
     forbids = [barred(asked_table, asked_gpus, r, availability)[rows] for r in regions_asked(question)]
     candidates = evaluate(
@@ -224,17 +229,20 @@ def _priced(
     counts: tuple[int, ...],
     prices: Prices,
     servers: Prices,
+    hosts: Sequence[HostClass],
 ) -> PriceGrid:
     """As `price_grid`; nothing of the workload enters, so questions in one frame share it."""
+    frame, per_host = question.economics, question.filters.max_cards_per_host
+    machines = host_grid(hosts, frame, counts, per_host)
     if question.price_overrides or question.filters.gpus:
         # The asker's own prices and choice of cards are objects that no other question brings.
-        return price_grid(question, gpus, counts, prices, servers)
-    asked = (question.filters.conditions, counts, question.economics.host_cny_per_gpu)
+        return price_grid(question, gpus, counts, prices, servers, machines)
+    asked = (question.filters.conditions, counts, frame.host, frame.host_cny_per_gpu, per_host, Same(hosts))
     return keep(
         table,
         "price_grids",
         (Same(gpus), Same(prices), Same(servers), asked),
-        lambda: price_grid(question, gpus, counts, prices, servers),
+        lambda: price_grid(question, gpus, counts, prices, servers, machines),
         KEPT_PRICE_GRIDS,
     )
 
@@ -338,6 +346,7 @@ def _option(
         cost=cost,
         metrics=_metrics(ranking, row, n, k),
         reasons=why,
+        host=ranking.prices.machines(row, n, k).use(),
         support=ranking.asked.support[int(ranking.rows[row])],
         flags=(*ranking.asked.filter.flags.get(int(ranking.rows[row]), ()), *flags),
         robustness=firm,

@@ -6,7 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from app.core.decide.cost import UNIT_NAMES, host_share_cny, ownership, per_1000_cny, work_hours
+import numpy as np
+
+from app.core.decide.candidates import idle_w
+from app.core.decide.cost import UNIT_NAMES, ownership, per_1000_cny, work_hours
+from app.core.decide.host import LOOSE, SERVER_CARDS
 from app.core.decide.options import Formulas
 from app.core.memory.estimator import traced_parts
 from app.core.question import Economics, Work
@@ -66,20 +70,41 @@ def _purchase(ranking: Ranking, cell: Cell) -> tuple[Any, Any]:
     """Purchase and host of an option, traced."""
     row, n, k = cell
     price = given(ranking.prices.choice(row, n, k).today_cny or math.nan, "price_cny")
-    if ranking.prices.by_server[row, n, k]:
-        return price, 0.0
-    count = given(ranking.best.counts[n], "count")
-    economics = cast(Economics, Probe(ranking.question.economics))
-    return price * count, host_share_cny(economics, price) * count
+    by_server = bool(ranking.prices.by_server[row, n, k])
+    host = _host(ranking, cell)
+    if by_server:
+        servers = ranking.best.counts[n] // SERVER_CARDS
+        return (price if servers == 1 else price * given(servers, "servers")), host
+    return price * given(ranking.best.counts[n], "count"), host
+
+
+def _host(ranking: Ranking, cell: Cell) -> Any:
+    """Machines and network of an option, traced."""
+    row, n, k = cell
+    need = ranking.prices.machines(row, n, k)
+    stated = ranking.question.economics.host_cny_per_gpu
+    if stated is not None and ranking.prices.how[row, n, k] == LOOSE:
+        economics = cast(Economics, Probe(ranking.question.economics))
+        return economics.host_cny_per_gpu * given(ranking.best.counts[n], "count")
+    machines, network = 0.0, 0.0
+    if need.machines_cny and need.host is not None:
+        machines = given(need.host.expected_cny, "machine_cny") * given(need.bought, "machines_bought")
+    if need.network_cny and need.host is not None and need.host.network_cny is not None:
+        further = given(need.nodes, "machines") - 1.0
+        network = given(need.host.network_cny, "network_cny") * further
+    return machines + network
 
 
 def _costs(ranking: Ranking, cell: Cell, speed: float) -> Mapping[str, Any]:
-    row, n, _ = cell
+    row, n, k = cell
     question = ranking.question
     economics = cast(Economics, Probe(question.economics))
     purchase, host = _purchase(ranking, cell)
     count = ranking.best.counts[n]
     power = given(float(ranking.candidates.power_w[row, n]) / count, "tdp_w") * given(count, "count")
+    load, idle = (float(getattr(ranking.prices, name)[row, n, k]) for name in ("host_load_w", "host_idle_w"))
+    power = power + (given(load, "host_load_w") if load else 0.0)
+    idle = float(idle_w(question, np.asarray(idle)))
     unit = ranking.grid.speed.terms.unit
     busy: Any = None
     if question.work is not None:
@@ -87,7 +112,16 @@ def _costs(ranking: Ranking, cell: Cell, speed: float) -> Mapping[str, Any]:
         tokens = given(float(cast(float, length)), "tokens_per_sample") if length is not None else None
         hours = work_hours(cast(Work, Probe(question.work)), speed, unit, tokens)
         busy = hours if question.workload.trains else hours * economics.months
-    costs = ownership(economics, purchase, host, power, speed, UNIT_NAMES[unit][1], busy)
+    costs = ownership(
+        economics,
+        purchase,
+        host,
+        power,
+        speed,
+        UNIT_NAMES[unit][1],
+        busy,
+        given(idle, "host_idle_w") if idle else 0.0,
+    )
     names = (
         "purchase_cny",
         "host_cny",
