@@ -89,7 +89,10 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
         BodyLimit,
         limit=settings.max_body_bytes,
         refuse=error_response,
-        larger=dict.fromkeys(("/api/v1/imports/", "/prices/import", "/quotes/"), settings.max_import_bytes),
+        larger=dict.fromkeys(
+            ("/api/v1/imports/", "/prices/import", "/quotes/", "/api/v1/models/read", "/models/read"),
+            settings.max_import_bytes,
+        ),
     )
     app.add_middleware(CrossOriginGuard, refuse=error_response, allowed_origins=settings.cors_origins)
     if settings.cors_origins:

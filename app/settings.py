@@ -29,7 +29,10 @@ class Settings(BaseSettings):
         True, description="Migrate and seed a database that is still empty when the server starts."
     )
     max_body_bytes: int = Field(
-        1_000_000, ge=1_000, description="Largest request body accepted, in bytes; a larger one gets a 413."
+        6_000_000,
+        ge=1_000,
+        description="Largest request body accepted, in bytes; a larger one gets a 413. A config.json may "
+        "list every module of a model: 3 MB.",
     )
     max_import_bytes: int = Field(
         20_000_000, ge=1_000, description="Largest file accepted for import through the API, in bytes."

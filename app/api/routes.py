@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
-from app.api import accuracy, calculations, catalogue, checks, comparisons, ledger, writing
+from app.api import accuracy, calculations, catalogue, checks, comparisons, ledger, reading, writing
 
 PREFIX = "/api/v1"
 
@@ -17,6 +17,7 @@ def _operation_id(route: APIRoute) -> str:
 router = APIRouter(prefix=PREFIX, generate_unique_id_function=_operation_id)
 for part in (
     calculations.router,
+    reading.router,
     catalogue.router,
     checks.router,
     accuracy.router,

@@ -175,7 +175,9 @@ class MemoryEstimate:
     kv_reserved_gib: Number = 0.0
     """KV cache as the engine lays it out (page rounding, layers it cannot shorten), GiB."""
     kv_bytes_per_token: Number = 0.0
-    """KV cache of one token of one sequence over all layers, bytes."""
+    """KV cache of one token of one sequence over all layers, bytes; without what does not grow."""
+    state_bytes_per_sequence: Number = 0.0
+    """Recurrent state of one sequence over all layers, bytes: the same at any length."""
     interval: str = MEMORY_INTERVAL
     """Which percentiles low, expected and high are."""
     assumptions: tuple[Assumption, ...] = ()

@@ -38,6 +38,9 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "linear_state_bytes": (0, 1e12),
     "embedding_parameters": (0, 1e13),
     "vision_tower_parameters": (0, 1e13),
+    "compressed_elements": (0, 1e9),
+    "wide_elements": (0, 1e9),
+    "index_bytes_per_token": (0, 1e9),
     "activations_per_sample": (1, 1e13),
     "forward_macs": (1, 1e17),
 }

@@ -121,10 +121,13 @@ def resolve(work: Workload) -> tuple[Workload, tuple[Assumption, ...]]:
     if family in ("vision", "diffusion") and work.image_size is None:
         default("image_size", model.image_size or _usual_image(model), "default_image_size")
     if not work.kv_precision and family in ("decoder", "encoder-decoder", "speech"):
-        kv = fmt.compute.kv
+        # Engines take the scales that a checkpoint brings, where its own weights are what they load.
+        scaled = "" if trains or precision != model.native_precision else model.native_kv_precision
+        kv = scaled or fmt.compute.kv
         filled["kv_precision"] = kv
         if not trains:
-            notes.append(Assumption("kv_precision", kv, "default_kv_precision"))
+            why = "checkpoint_kv_precision" if scaled else "default_kv_precision"
+            notes.append(Assumption("kv_precision", kv, why))
     if not trains and engine.reserved_share is not None:
         # The estimates read the open fields by these same values.
         if work.memory_fraction is None:

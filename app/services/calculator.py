@@ -76,7 +76,7 @@ def memory(data: object, snapshot: Snapshot, today: date) -> MemoryAnswer:
         memory=core_memory.explained(estimate, work, work.parallelism),
         plan=work.parallelism or Parallelism(),
         assumptions=used_defaults((*request.defaults, *notes, *estimate.assumptions)),
-        warnings=warnings_of(work.model.warnings, mismatches(request.workload, work)),
+        warnings=warnings_of(work.model.warnings, (*work.model.notes, *mismatches(request.workload, work))),
         as_of=request.as_of.isoformat(),
         versions=Versions.of(snapshot.version),
     )
@@ -185,7 +185,7 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
         recommendation=outcome.recommendation if outcome else None,
         contenders=outcome.contenders if outcome else (),
         inquire=outcome.inquire if outcome else (),
-        warnings=warnings_of(work.model.warnings, mismatches(question.workload, work)),
+        warnings=warnings_of(work.model.warnings, (*work.model.notes, *mismatches(question.workload, work))),
         question=question_asked(request, work),
         as_of=as_of.isoformat(),
         versions=Versions.of(snapshot.version),
@@ -277,4 +277,5 @@ def _must_run(request: FitRequest, work: Workload, plan: Parallelism) -> None:
 
 def _on_card(request: FitRequest, work: Workload) -> tuple[Message, ...]:
     note = precision_on(request.gpu, work).note
-    return warnings_of(work.model.warnings, (*mismatches(request.workload, work), *((note,) if note else ())))
+    more = (*work.model.notes, *mismatches(request.workload, work), *((note,) if note else ()))
+    return warnings_of(work.model.warnings, more)

@@ -286,7 +286,7 @@ def _remarks(known: Sequence[Sequence[Availability]], as_of: date, language: str
 
 
 _NOT_DIMENSIONS = frozenset(
-    {"id", "name", "family", "parameters", "active_parameters", "components", "attributes", "warnings"}
+    "id name family parameters active_parameters components attributes warnings modules stored notes".split()
 )
 
 

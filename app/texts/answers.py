@@ -10,6 +10,7 @@ ANSWERS: dict[str, str] = {
     "default_batch_size": N_("Not stated; one at a time is taken."),
     "default_precision": N_("Not stated; BF16 is the usual type."),
     "native_precision": N_("Not stated; the model is published in this type."),
+    "checkpoint_kv_precision": N_("Not stated; the checkpoint brings scales for a cache of this type."),
     "qlora_needs_quantized_weights": N_(
         "QLoRA keeps the base weights at 4 bits; NF4 is what it was published with."
     ),
@@ -373,6 +374,66 @@ ANSWERS: dict[str, str] = {
     "config_too_deep": N_("The config is nested deeper than {limit} levels."),
     "config_too_large": N_("The config holds more than {limit} values."),
     "unknown_model_type": N_("The model type is not known; it is read as a Llama-like decoder."),
+    "key_not_understood_layout": N_(
+        "The key {key} is not understood: it may say that not all layers attend, which changes parameters "
+        "and cache by a multiple."
+    ),
+    "key_not_understood_cache": N_("The key {key} is not understood: it may change the cache by a multiple."),
+    "key_not_understood_size": N_(
+        "The key {key} is not understood: it may change the parameters by more than 5 %."
+    ),
+    "key_not_understood_weights": N_(
+        "The key {key} is not understood: it may change the bytes of the weights by half."
+    ),
+    "key_not_understood_factor": N_(
+        "The key {key} is not understood: the experts may have {factor} times the parameters counted here."
+    ),
+    "size_differs_from_name": N_(
+        "The name says {stated_parameters} parameters, the dimensions come to {counted_parameters}."
+    ),
+    "active_differs_from_name": N_(
+        "The name says {stated_parameters} active parameters, the dimensions come to {counted_parameters}."
+    ),
+    "size_differs_from_stated": N_(
+        "{stated_parameters} parameters were stated, the dimensions come to {counted_parameters}."
+    ),
+    "size_differs_from_index": N_(
+        "The index says {stated_gib} of weights, the config comes to {counted_gib}; the index counts."
+    ),
+    "precision_not_in_file": N_(
+        "The name says {type}, the config does not: how the weights are stored lies in another file "
+        "(hf_quant_config.json); 16 bit is assumed."
+    ),
+    "quantization_not_understood": N_(
+        "{key} {value} is not understood: weights are counted at the bits it states, else at 16 bit; they "
+        "may take a quarter of that."
+    ),
+    "quantization_pattern_unread": N_(
+        "The pattern {pattern} of modules that stay at 16 bit was not read: the weights may take more."
+    ),
+    "nothing_quantized": N_("No module of this model is one that the file says is quantized."),
+    "bits_are_a_mean": N_(
+        "{method} at {bits} bits a weight on average: the bytes are right, vLLM and SGLang do not load it."
+    ),
+    "experts_assumed_fp4": N_(
+        "The experts are taken to be FP4, as released: the file does not state expert_dtype."
+    ),
+    "index_keys_apart": N_(
+        "Keys of the indexers take {bytes} bytes a token more, in FP8; memory counts them."
+    ),
+    "windows_apart": N_(
+        "Layers with a window of {window} tokens take {bytes} bytes a token more up to that length."
+    ),
+    "cache_has_scales": N_("The checkpoint brings scales for a cache in {precision}."),
+    "no_dimensions": N_("Bytes are exact; active parameters, cache and state need the config.json."),
+    "count_assumes_16_bit": N_("The count takes two bytes for a parameter: the index does not say the type."),
+    "count_assumes_4_bit": N_("Packed weights are counted at 4 bits."),
+    "packed_count_unknown": N_("The weights are packed: their number needs the config.json."),
+    "gguf_cut_off": N_(
+        "The bytes sent end before the list of tensors: weights are estimated from the type of the file."
+    ),
+    "gguf_type_unknown": N_("Tensors of unknown types ({types}): their bytes are those of the file."),
+    "state_not_known": N_("The state of the layers without a cache is not known."),
     "vision_tower_not_counted": N_("The vision tower is not in the parameter count."),
     "parameters_differ": N_(
         "The stated size differs from the dimensions by more than 10 %; the stated size counts."

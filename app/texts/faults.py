@@ -43,9 +43,11 @@ FAULTS: dict[str, str] = {
     "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
     "model_missing": N_("Say which model: a preset, a config or a family."),
     "model_kinds": N_("Give only one of preset, config and family."),
-    "config_too_complex": N_(
-        "The config is nested deeper than {depth} levels, holds more than {limit} values or absurd numbers."
-    ),
+    "no_model_file": N_("Send a config, an index of the weights, or the first bytes of a .gguf."),
+    "not_gguf": N_("These are not the first bytes of a .gguf of version 2 or 3."),
+    "gguf_broken": N_("The header of the .gguf says what cannot be."),
+    "not_an_index": N_("This is no index of safetensors files, and no header of one."),
+    "not_base64": N_("This must be bytes as base64."),
     "too_many_cards": N_("The plan needs {cards} cards; at most {limit} are computed."),
     "plan_needs_one_count": N_("Sharing is stated without degrees: name one count of cards, or the degrees."),
     "plan_does_not_match_count": N_(

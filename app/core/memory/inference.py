@@ -69,5 +69,5 @@ def terms(work: Workload, plan: Parallelism) -> tuple[list[Term], Reserve]:
     collective = overhead.collective_term(plan, engine.memory.collectives)
     if collective is not None:
         found.append(collective)
-    per_token: Number = cache.reserved / (sequences * tokens)
-    return found, Reserve(cache.reserved, per_token)
+    per_token: Number = (cache.reserved - cache.state) / (sequences * tokens)
+    return found, Reserve(cache.reserved, per_token, cache.state / sequences)

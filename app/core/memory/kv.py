@@ -32,6 +32,10 @@ class KvElements(NamedTuple):
     """Elements that an engine stores beside the latent when it keeps keys and values apart."""
     decompressed: float
     """Elements without latent attention: full heads of keys and values."""
+    wide: float = 0.0
+    """Bytes more of a cache of 8 bit and less: rotated parts at 16 bit and scales."""
+    index_bytes: float = 0.0
+    """Of index keys, whatever the format of the cache."""
 
 
 @derived
@@ -50,13 +54,25 @@ def elements(model: ModelArchitecture, tensor: int = 1) -> KvElements:
     Notes
     -----
     MHA and GQA: 2 d max(1, ceil(k / t)) per layer. Latent attention: c + r per layer, not sharded. Linear
-    attention: a constant state. Heads may be given by layer (0 = the layer has no attention).
+    attention: a constant state. Heads may be given by layer (0 = the layer has no attention). Compressed
+    attention: vectors of d for every 4 or 128 tokens, and windows of d. Index keys: FP8, not sharded.
 
     References
     ----------
     [1] 78 measured pools, reference/memory_inference_findings.md §A: naive formula within 0.1 % in most.
     """
+    return _attention_elements(model, tensor)._replace(
+        wide=named(1.0 * model.wide_elements, "wide_elements"),
+        index_bytes=named(1.0 * model.index_bytes_per_token, "index_bytes"),
+    )
+
+
+def _attention_elements(model: ModelArchitecture, tensor: int) -> KvElements:
     state = model.linear_state_bytes / tensor
+    if model.shared_key_values:
+        window = named(1.0 * model.layers * model.head_dim, "window_elements")
+        growing = named(1.0 * model.compressed_elements, "kv_elements")
+        return KvElements(growing, window, model.sliding_window, state, 0.0, growing + window)
     if model.kv_lora_rank:
         layers = model.layers - model.linear_attention_layers
         per_layer = model.kv_lora_rank + model.qk_rope_head_dim
@@ -109,7 +125,13 @@ def _heads_of_all_layers(model: ModelArchitecture, tensor: float) -> float:
 def kv_bytes_per_token(model: ModelArchitecture, kv_precision: str = "bf16", tensor: int = 1) -> float:
     """Bytes that one more token of one sequence adds while every window is still open, per tensor rank."""
     e = elements(model, tensor)
-    return (e.full + e.sliding) * format_of(kv_precision).bytes
+    size = format_of(kv_precision).bytes
+    return (e.full + e.sliding) * size + _beside(e, size)
+
+
+def _beside(e: KvElements, size: float) -> float:
+    """Bytes of one token that do not follow the format of the cache."""
+    return e.index_bytes + (e.wide if size < 2.0 else 0.0)
 
 
 def sequence_bytes(
@@ -119,6 +141,8 @@ def sequence_bytes(
     e = elements(model, tensor)
     size = operand(model, format_of(kv_precision).bytes, "kv_bytes")
     total: Number = e.full * size * tokens + e.state_bytes
+    if e.index_bytes or e.wide:
+        total = total + _beside(e, size) * tokens
     if e.sliding:
         total = total + e.sliding * size * smaller(tokens, e.window)
     return total
@@ -171,6 +195,8 @@ class KvCache(NamedTuple):
 
     minimum: Number
     reserved: Number
+    state: Number = 0.0
+    """Of `reserved`, recurrent state, which does not grow with the length."""
 
 
 def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) -> KvCache:
@@ -208,6 +234,8 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
     if e.latent_value and layout.latent_in_full:
         full = e.decompressed
     reserved: Number = full * size * padded + e.state_bytes
+    if e.index_bytes or e.wide:
+        reserved = reserved + _beside(e, size) * padded
     if e.sliding:
         sliding = e.sliding
         if stores_windows_in_full(work):
@@ -220,7 +248,7 @@ def cache(work: Workload, plan: Parallelism, sequences: Number, tokens: Number) 
         reserved = reserved + sliding * size * held
     if work.software == "old":
         reserved = reserved * operand(work, layout.old_factor, "old_cache_factor")
-    return KvCache(minimum, sequences * reserved * share)
+    return KvCache(minimum, sequences * reserved * share, sequences * e.state_bytes * share)
 
 
 def _window_tokens(work: Workload, layout: KvLayout, window: int) -> Number:

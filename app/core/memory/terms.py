@@ -28,6 +28,7 @@ class Reserve(NamedTuple):
 
     kv_reserved: Number = 0.0
     kv_bytes_per_token: Number = 0.0
+    state_bytes_per_sequence: Number = 0.0
 
 
 NO_RESERVE = Reserve()
@@ -106,6 +107,7 @@ def assemble(
         tuple([MemoryPart(name, gib, *sources[name]) for name, gib in parts.items()]),
         reserve.kv_reserved / GIB,
         reserve.kv_bytes_per_token,
+        reserve.state_bytes_per_sequence,
         assumptions=assumptions,
     )
 

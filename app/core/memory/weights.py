@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from app.core import engines
+from app.core.engines.record import WeightQuirks
 from app.core.formats import Format, format_of, is_format
 from app.core.kept import derived
 from app.core.model.architecture import ModelArchitecture
@@ -103,6 +104,8 @@ def model_bytes(
     """
     fmt = format_of(precision)
     quirks = engines.engine(engine).memory.weights
+    if model.stored is not None and precision == model.native_precision and not checkpoint_gib:
+        return _stored_bytes(model, fmt, quirks)
     if model.components and model.family == "diffusion":
         return WeightBytes(counted(_component_bytes, model, fmt, name="component_bytes"), 0.0, 0.0, 0.0, 0.0)
     wide = fmt.compute.activation_bytes
@@ -146,6 +149,25 @@ def model_bytes(
         sizes = replace(sizes, embedding=0.0)
     if quirks.keeps_own_head and "own_head" in fmt.quirks and not (head_parameters or checkpoint_gib):
         sizes = replace(sizes, head=table * wide)
+    return sizes.with_names()
+
+
+def _stored_bytes(model: ModelArchitecture, fmt: Format, quirks: WeightQuirks) -> WeightBytes:
+    """A checkpoint as its file says it is stored, as an engine loads it."""
+    stored = model.stored
+    if stored is None:
+        raise ValueError("nothing says how the checkpoint is stored")
+    down = min(1.0 * latent_down_projection_count(model) * fmt.bytes, stored.layers)
+    sizes = WeightBytes(stored.layers - down, stored.experts, stored.embedding, stored.head, down)
+    width = model.expert_intermediate_size
+    if "padded_experts" in fmt.quirks and quirks.pads_experts and width:
+        padded = math.ceil(width / PADDED_EXPERT_MULTIPLE) * PADDED_EXPERT_MULTIPLE
+        sizes = replace(sizes, experts=sizes.experts * padded / width)
+    if quirks.table_on_host and sizes.head:
+        sizes = replace(sizes, embedding=0.0)
+    if quirks.keeps_own_head and "own_head" in fmt.quirks and not sizes.head:
+        own = 1.0 * model.vocab_size * model.hidden_size * fmt.compute.activation_bytes
+        sizes = replace(sizes, head=own)
     return sizes.with_names()
 
 

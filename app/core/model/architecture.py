@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from app.core import formats
+from app.core.estimates import Message
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import FieldReader, limits_of
+from app.core.model.modules import Module
 from app.core.model.parameter_count import (
     active_parameter_count,
     embedding_count,
@@ -28,11 +30,29 @@ class Component:
     precision: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class StoredBytes:
+    """Bytes of a checkpoint, by how a plan shards them."""
+
+    layers: float
+    experts: float
+    embedding: float
+    head: float
+    exact: bool = False
+    """Read from an index or a header, not from the fields of a config."""
+
+    @property
+    def total(self) -> float:
+        """All of them."""
+        return self.layers + self.experts + self.embedding + self.head
+
+
 @dataclass(frozen=True)
 class ModelArchitecture:
     """Dimensions of one model, named as in the API. Without slots: what is derived of it is kept on it.
 
-    `parameters` counts all, `active_parameters` those that a token uses.
+    `parameters` counts all. `active_parameters` of a mixture of experts counts what one token of text reads:
+    neither the other experts, nor a token table of which it reads a row, nor towers; of any other model, all.
     """
 
     name: str
@@ -108,6 +128,22 @@ class ModelArchitecture:
     patch_size: int = 0
     expert_every: int = 1
     """Every n-th layer has experts (Llama 4 Maverick: 2)."""
+    shared_key_values: bool = False
+    """Keys and values are one vector (DeepSeek V4)."""
+    compressed_elements: float = 0.0
+    """Elements of compressed vectors that one more token adds over all layers, beside its windows."""
+    wide_elements: float = 0.0
+    """Bytes that one more token adds where the cache has 8 bit: rotated parts at 16 bit, scales."""
+    index_bytes_per_token: float = 0.0
+    """Keys of the indexers of sparse attention over all layers: FP8 with a scale, whatever the cache has."""
+    native_kv_precision: str = ""
+    """Format of the cache that the checkpoint brings scales for."""
+    modules: tuple[Module, ...] = ()
+    """Its weights module by module, where a reader counted them; empty: dimensions say it."""
+    stored: StoredBytes | None = None
+    """What its checkpoint takes, where the file says how each module is stored."""
+    notes: tuple[Message, ...] = ()
+    """What the reading of its file leaves in doubt, with the keys."""
 
     def __hash__(self) -> int:
         return hash((self.id, self.name, self.family, self.parameters, self.layers, self.hidden_size))
@@ -139,6 +175,7 @@ _TEXTS = (
     "head",
     "normalization",
     "native_precision",
+    "native_kv_precision",
     "qk_norm",
 )
 _FLAGS = (
@@ -150,6 +187,7 @@ _FLAGS = (
     "mlp_bias",
     "layer_norm",
     "attention_gate",
+    "shared_key_values",
 )
 _REALS = (
     "parameters",
@@ -159,7 +197,12 @@ _REALS = (
     "vision_tower_parameters",
     "activations_per_sample",
     "forward_macs",
+    "compressed_elements",
+    "wide_elements",
+    "index_bytes_per_token",
 )
+_READ = ("modules", "stored", "notes")
+"""What only the reader of a file sets."""
 _OTHERS = (
     "family",
     "kv_heads",
@@ -170,7 +213,7 @@ _OTHERS = (
     "full_attention_layers",
 )
 _INTEGERS = tuple(
-    f.name for f in fields(ModelArchitecture) if f.name not in _TEXTS + _FLAGS + _REALS + _OTHERS
+    f.name for f in fields(ModelArchitecture) if f.name not in _TEXTS + _FLAGS + _REALS + _OTHERS + _READ
 )
 _ZERO_ALLOWED = frozenset(_INTEGERS) - {"hidden_size", "patch_size", "latent_downscale", "expert_every"}
 FAMILY_FIELDS: Mapping[str, str] = {
@@ -326,8 +369,8 @@ def complete(
     if not model.active_parameters:
         share = 1.0
         if model.is_moe and model.hidden_size:
-            share = active_parameter_count(model) / parameter_count(model)
-        changes["active_parameters"] = model.parameters * share
+            share = active_parameter_count(model) / (parameter_count(model) + model.vision_tower_parameters)
+        changes["active_parameters"] = model.parameters * min(share, 1.0)
     if not model.embedding_parameters and model.vocab_size and model.hidden_size:
         changes["embedding_parameters"] = float(min(embedding_count(model), model.parameters))
     if model.active_parameters > model.parameters:

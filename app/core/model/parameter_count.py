@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from app.core.model.modules import total
+
 if TYPE_CHECKING:
     from app.core.model.architecture import ModelArchitecture
 
@@ -44,8 +46,12 @@ def parameter_count(model: ModelArchitecture) -> int:
 
 
 def active_parameter_count(model: ModelArchitecture) -> int:
-    """Parameters that one token passes through: routed experts per token in place of all."""
-    return _decoder(model, model.experts_per_token)
+    """Parameters that one token of a mixture of experts reads: the routed experts in place of all.
+
+    A row of the token table is looked up, not read as a weight; a tied table is read as the output head.
+    """
+    table = 0 if model.tied_embeddings else model.vocab_size * model.hidden_size
+    return _decoder(model, model.experts_per_token) - table
 
 
 def embedding_count(model: ModelArchitecture) -> int:
@@ -64,6 +70,8 @@ def embedding_count(model: ModelArchitecture) -> int:
 
 def expert_parameter_count(model: ModelArchitecture) -> int:
     """Parameters of all routed experts together (the part that expert parallelism shards)."""
+    if model.modules:
+        return total(model.modules, "expert")
     if not model.experts:
         return 0
     return expert_layers(model) * model.experts * _expert(model)
@@ -71,6 +79,8 @@ def expert_parameter_count(model: ModelArchitecture) -> int:
 
 def expert_layers(model: ModelArchitecture) -> int:
     """Layers that have experts."""
+    if model.modules:
+        return max((m.places for m in model.modules if m.kind == "expert"), default=0)
     if not model.experts:
         return 0
     return (model.layers - model.dense_layers) // max(1, model.expert_every)
@@ -109,7 +119,7 @@ def latent_down_projection_count(model: ModelArchitecture) -> int:
     if not model.kv_lora_rank:
         return 0
     per_layer = model.hidden_size * (model.q_lora_rank + model.kv_lora_rank + model.qk_rope_head_dim)
-    return model.layers * per_layer
+    return (model.layers - model.linear_attention_layers) * per_layer
 
 
 def mlp_count(model: ModelArchitecture, intermediate: int) -> int:

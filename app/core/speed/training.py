@@ -85,7 +85,8 @@ def attended(model: ModelArchitecture, sequence: Number) -> Number:
 
 def matmul_parameters(model: ModelArchitecture) -> float:
     """Active parameters that take part in matrix products: input embeddings do not."""
-    lookup = model.embedding_parameters
+    # Those of a mixture of experts count without the table already.
+    lookup = 0.0 if model.is_moe else model.embedding_parameters
     if model.family in ("decoder", "encoder-decoder") and lookup:
         # The output head is a matrix product; with tied embeddings it is the embedding itself.
         lookup = lookup - 1.0 * model.vocab_size * model.hidden_size

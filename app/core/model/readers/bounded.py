@@ -9,57 +9,48 @@ from typing import Any
 from app.core.faults import FieldError, InputFault
 from app.core.field_values import limits_of
 
-MAX_DEPTH = 12
-MAX_NODES = 20_000
+MAX_NODES = 1_000_000
 MAX_LIST = 4_096
-MAX_STRING = 4_096
-MAX_INTEGER = 10**15
 POINTER = "/workload/model/config"
 
 
 def check_bounds(config: Mapping[str, Any], pointer: str = POINTER) -> None:
-    """Refuse a config that is nested, long or large beyond any real one.
+    """Refuse a config with more values than any real one; what is used of it is checked where it is used.
 
     Errors
     ------
-    InputFault with `config_too_deep`, `config_too_large`, `too_long`, `out_of_range` or `not_finite`.
+    InputFault with `config_too_large`.
     """
     left = MAX_NODES
-    stack: list[tuple[Any, int]] = [(config, 0)]
+    stack: list[Any] = [config]
     while stack:
-        value, depth = stack.pop()
-        left -= 1
+        value = stack.pop()
+        if isinstance(value, Mapping):
+            left -= len(value)
+            stack.extend(v for v in value.values() if isinstance(v, Mapping | list | tuple))
+        else:
+            left -= len(value)
+            stack.extend(v for v in value if isinstance(v, Mapping | list | tuple))
         if left < 0:
             raise InputFault.at(pointer, "config_too_large", limit=MAX_NODES)
-        if depth > MAX_DEPTH:
-            raise InputFault.at(pointer, "config_too_deep", limit=MAX_DEPTH)
-        if isinstance(value, Mapping):
-            if len(value) > MAX_LIST:
-                raise InputFault.at(pointer, "too_long", limit=MAX_LIST)
-            stack.extend((v, depth + 1) for v in value.values())
-        elif isinstance(value, list | tuple):
-            if len(value) > MAX_NODES:
-                raise InputFault.at(pointer, "too_long", limit=MAX_NODES)
-            stack.extend((v, depth + 1) for v in value)
-        elif isinstance(value, str):
-            if len(value) > MAX_STRING:
-                raise InputFault.at(pointer, "too_long", limit=MAX_STRING)
-        elif isinstance(value, int):
-            if not -MAX_INTEGER <= value <= MAX_INTEGER:
-                raise InputFault.at(pointer, "out_of_range", low=0, high=MAX_INTEGER)
-        elif isinstance(value, float) and not math.isfinite(value):
-            raise InputFault.at(pointer, "not_finite")
 
 
 class Config:
-    """One object of a config.json; names are tried in order and None counts as absent."""
+    """One object of a config.json; names are tried in order and None counts as absent.
 
-    def __init__(self, values: Mapping[str, Any], pointer: str = POINTER) -> None:
+    `seen` gathers the names that were asked for: what is left was not read.
+    """
+
+    def __init__(
+        self, values: Mapping[str, Any], pointer: str = POINTER, seen: set[str] | None = None
+    ) -> None:
         self.values = values
         self.pointer = pointer
+        self.seen: set[str] = set() if seen is None else seen
 
     def has(self, *names: str) -> bool:
         """Whether any of the names is there."""
+        self.seen.update(names)
         return any(self.values.get(n) is not None for n in names)
 
     def given(self) -> dict[str, Any]:
@@ -68,10 +59,13 @@ class Config:
 
     def integer(self, *names: str, default: int | None = None, limit: str = "") -> int:
         """First of the names as a whole number in range; required when there is no default."""
+        self.seen.update(names)
         for name in names:
             value = self.values.get(name)
             if value is None:
                 continue
+            if isinstance(value, float) and not math.isfinite(value):
+                raise InputFault.at(f"{self.pointer}/{name}", "not_finite")
             if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
                 raise InputFault.at(f"{self.pointer}/{name}", "not_whole")
             low, high = limits_of(limit) if limit else (0, 10**9)
@@ -82,8 +76,32 @@ class Config:
             raise InputFault.at(f"{self.pointer}/{names[0]}", "required")
         return default
 
+    def layered(self, *names: str, layers: int, default: int | None = None, limit: str = "") -> list[int]:
+        """A whole number for each layer, from one number for all or a list; required without a default."""
+        for name in names:
+            if isinstance(self.values.get(name), list | tuple):
+                self.seen.add(name)
+                return self.integers(name, layers, limit)
+            if self.has(name):
+                break
+        return [self.integer(*names, default=default, limit=limit)] * layers
+
+    def integers(self, name: str, length: int, limit: str = "") -> list[int]:
+        """A list of whole numbers in range, one for each layer.
+
+        Errors
+        ------
+        InputFault `list_length` where it is shorter, and the faults of a number.
+        """
+        values = self.items(name)
+        if len(values) < length:
+            raise InputFault.at(f"{self.pointer}/{name}", "list_length", expected=length)
+        one = f"{self.pointer}/{name}"
+        return [Config({str(i): v}, one).integer(str(i), limit=limit) for i, v in enumerate(values[:length])]
+
     def flag(self, name: str, default: bool = False) -> bool:
         """A truth value."""
+        self.seen.add(name)
         value = self.values.get(name)
         if value is None:
             return default
@@ -93,11 +111,13 @@ class Config:
 
     def text(self, name: str, default: str = "") -> str:
         """A short text; anything else counts as absent."""
+        self.seen.add(name)
         value = self.values.get(name)
         return value[:200] if isinstance(value, str) else default
 
     def items(self, name: str) -> list[Any]:
         """A list, empty when absent."""
+        self.seen.add(name)
         value = self.values.get(name)
         if value is None:
             return []
@@ -109,6 +129,7 @@ class Config:
 
     def inner(self, name: str) -> Config | None:
         """A nested object."""
+        self.seen.add(name)
         value = self.values.get(name)
         if value is None:
             return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from app.core.faults import InputFault
 from app.core.model.readers.bounded import Config
+from app.core.model.readers.experts import experts
 
 Fields = dict[str, Any]
 
@@ -16,13 +17,19 @@ LLAMA_LIKE = frozenset(
     internlm3 baichuan granite olmo olmo2 olmo3 cohere cohere2 stablelm starcoder2 exaone exaone4 glm
     glm4 smollm3 seed_oss nemotron deepseek minicpm aquila xverse orion apertus hunyuan_v1_dense
     ernie4_5 qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen3_vl_text qwen3_5_text mistral3
+    ministral3 mimo arcee apertus apertus1p5_text jais2 nanochat persimmon fuyu cwm vaultgemma helium mellum
+    smollm youtu hyperclovax iquestcoder qwen2_5_omni_text glm4v_text glm_ocr_text step1 telechat2 telechat3
+    minicpm3 solar internvl_chat deepseek_vl openpangu_dense pangu_dense
     """.split()
 )
 MOE = frozenset(
     """
     mixtral qwen2_moe qwen3_moe qwen3_next gpt_oss glm4_moe deepseek_v2 deepseek_v3 deepseek_v32 kimi_k2
     glm4_moe_lite llama4_text llama4 phimoe minimax minimax_m2 granitemoe olmoe dbrx ernie4_5_moe
-    hunyuan_v1_moe bailing_moe glm_moe_dsa qwen3_5_moe_text qwen3_vl_moe_text
+    bailing_moe bailing_moe_v2 glm_moe_dsa qwen3_5_moe_text qwen3_vl_moe_text qwen3_omni_moe_text mistral4
+    step3 step3_text step3p5 step3p7 exaone_moe afmoe hy_v3 solar_open dots1 glm4v_moe_text laguna flex_olmo
+    minimax_m3_vl_text minimax_m3 ernie4_5_vl_moe_text cohere2_moe sarvam_moe sarvam_mla axk1 axk2 beam hy_v4
+    kimi_k25 smallthinker openpangu_moe pangu_ultra_moe grok-1 qwen4_exp_text
     """.split()
 )
 CLASS_DEFAULTS: dict[str, Fields] = {
@@ -45,15 +52,26 @@ QKV_BIAS = frozenset(
 QK_NORM_HEAD = frozenset(
     """
     qwen3 qwen3_moe qwen3_next qwen3_vl_text qwen3_vl_moe_text qwen3_5_text qwen3_5_moe_text gemma3_text
-    gemma3 gemma4_text exaone4 hunyuan_v1_dense
+    gemma3 gemma4_text exaone4 hunyuan_v1_dense hunyuan_v1_moe step3p5 step3p7 exaone_moe afmoe hy_v3
+    minimax_m3_vl_text minimax_m3 qwen3_omni_moe_text apertus bailing_moe_v2 laguna dots1
     """.split()
 )
-SPARSE_INDEX = frozenset({"deepseek_v32", "glm_moe_dsa"})
-"""An indexer picks the keys that latent attention reads."""
 TIED_BY_DEFAULT = frozenset({"gemma", "gemma2", "gemma3_text", "gemma3", "cohere", "cohere2", "phi3_small"})
-FOUR_NORMS = frozenset({"gemma2", "gemma3_text", "gemma3", "gemma4_text", "glm4"})
-LAYER_NORM = frozenset({"starcoder2", "stablelm", "nemotron"})
-UNGATED = frozenset({"starcoder2", "nemotron"})
+FOUR_NORMS = frozenset("gemma2 gemma3_text gemma3 gemma4_text glm4 glm4v_text afmoe vaultgemma".split())
+LAYER_NORM = frozenset({"starcoder2", "stablelm", "nemotron", "persimmon", "fuyu", "jais2"})
+UNGATED = frozenset("starcoder2 nemotron arcee apertus apertus1p5_text jais2 nanochat persimmon fuyu".split())
+UNGATED_ACTIVATIONS = frozenset({"relu2", "xielu", "relu_squared"})
+"""Activations of models without a gate in their MLP."""
+
+
+WIDTHS = ("intermediate_size", "ffn_hidden_size", "n_inner")
+KV_HEADS = (
+    "num_key_value_heads",
+    "multi_query_group_num",
+    "num_attention_groups",
+    "n_head_kv",
+    "num_kv_heads",
+)
 
 
 def llama_like(config: Config, kind: str) -> Fields:
@@ -63,27 +81,27 @@ def llama_like(config: Config, kind: str) -> Fields:
     layers = config.integer("num_hidden_layers", "n_layer", "num_layers", limit="layers")
     hidden = config.integer("hidden_size", "n_embd", "d_model", limit="hidden_size")
     heads = config.integer("num_attention_heads", "n_head", "num_heads", limit="attention_heads")
+    widths = config.layered(*WIDTHS, layers=layers, default=0)
+    kv_heads = config.layered(*KV_HEADS, layers=layers, default=heads)
     found: Fields = {
         "family": "decoder",
         "layers": layers,
         "hidden_size": hidden,
         "attention_heads": heads,
-        "kv_heads": config.integer("num_key_value_heads", "multi_query_group_num", default=heads),
+        "kv_heads": kv_heads[0] if len(set(kv_heads)) == 1 else tuple(kv_heads),
         "head_dim": config.integer("head_dim", default=0) or max(1, hidden // heads),
-        "intermediate_size": config.integer(
-            "intermediate_size", "ffn_hidden_size", "n_inner", default=0, limit=""
-        ),
+        "intermediate_size": max(widths),
         "vocab_size": config.integer("vocab_size", "padded_vocab_size", limit="vocab_size"),
         "tied_embeddings": config.flag("tie_word_embeddings", kind in TIED_BY_DEFAULT),
         "max_context": config.integer("max_position_embeddings", "seq_length", default=0),
-        "gated_mlp": kind not in UNGATED,
+        "gated_mlp": kind not in UNGATED and config.text("hidden_act") not in UNGATED_ACTIVATIONS,
         "layer_norm": kind in LAYER_NORM,
         "attention_bias": config.flag("attention_bias", kind in QKV_BIAS),
         "output_bias": config.flag("attention_bias", False) and kind in ("llama", "gpt_oss", "granite"),
         "mlp_bias": config.flag("mlp_bias", False),
         "norms_per_layer": 4 if kind in FOUR_NORMS else 2,
     }
-    if kind in QK_NORM_HEAD or (kind == "glm4_moe" and config.flag("use_qk_norm")):
+    if kind in QK_NORM_HEAD or (kind.startswith("glm4") and config.flag("use_qk_norm")):
         found["qk_norm"] = "head"
     elif kind in ("olmo2", "olmo3", "olmoe", "minimax_m2"):
         found["qk_norm"] = "full"
@@ -94,9 +112,10 @@ def llama_like(config: Config, kind: str) -> Fields:
     if kind == "starcoder2":
         found.update(attention_bias=config.flag("use_bias", True), output_bias=True, mlp_bias=True)
     _windows(config, kind, found)
-    _experts(config, kind, found)
+    experts(config, kind, found)
     _latent(config, found)
-    if kind in SPARSE_INDEX and found.get("q_lora_rank"):
+    _shared_queries(config, found)
+    if config.has("index_n_heads", "index_head_dim", "index_topk"):
         _indexer(config, found)
     if config.has("linear_num_key_heads", "linear_num_value_heads"):
         _gated_delta_net(config, found)
@@ -146,48 +165,6 @@ def _windows(config: Config, kind: str, found: Fields) -> None:
         found.update(sliding_window=window, full_attention_layers=min(full, layers))
 
 
-def _experts(config: Config, kind: str, found: Fields) -> None:
-    experts = config.integer(
-        "num_local_experts", "n_routed_experts", "num_experts", "moe_num_experts", default=0, limit="experts"
-    )
-    if experts < 2:
-        return
-    attributes: Fields = {}
-    width = config.integer("moe_intermediate_size", "expert_ffn_hidden_size", default=0)
-    shared = config.integer("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", default=0)
-    if kind in ("llama4", "llama4_text"):
-        width = found["intermediate_size"]
-        found["intermediate_size"] = config.integer("intermediate_size_mlp", default=width)
-        shared = 1
-        found["expert_every"] = max(1, config.integer("interleave_moe_layer_step", default=1))
-    shared_width = config.integer("shared_expert_intermediate_size", default=0)
-    if shared_width:
-        shared, attributes["shared_intermediate"], attributes["shared_gate"] = 1, shared_width, True
-    if kind == "gpt_oss":
-        attributes.update(expert_bias=True, router_bias=True, attention_sinks=True)
-        found.update(attention_bias=True, output_bias=True)
-    if kind in ("deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa"):
-        attributes["router_bias"] = True
-    dense = config.integer("first_k_dense_replace", default=0)
-    frequency = config.values.get("moe_layer_freq")
-    if isinstance(frequency, list) and not dense:
-        dense = sum(1 for every in config.items("moe_layer_freq")[: found["layers"]] if every == 0)
-    only = config.items("mlp_only_layers")
-    if only and not dense:
-        dense = min(len(only), found["layers"])
-    found.update(
-        experts=experts,
-        experts_per_token=config.integer(
-            "num_experts_per_tok", "experts_per_token", "moe_topk", "moe_k", default=min(2, experts)
-        ),
-        shared_experts=shared,
-        expert_intermediate_size=width or found["intermediate_size"],
-        dense_layers=dense,
-        expert_every=max(1, config.integer("decoder_sparse_step", default=found.get("expert_every", 1))),
-        attributes=attributes,
-    )
-
-
 def _latent(config: Config, found: Fields) -> None:
     rank = config.integer("kv_lora_rank", default=0)
     if not rank:
@@ -205,12 +182,40 @@ def _latent(config: Config, found: Fields) -> None:
     )
 
 
+def _shared_queries(config: Config, found: Fields) -> None:
+    """Step 3: queries of all heads come from one narrow vector, and all heads share one key."""
+    narrow = config.integer("share_q_dim", default=0)
+    if not narrow:
+        return
+    heads = found["attention_heads"] * found["head_dim"]
+    hidden = found["hidden_size"]
+    found["extra_parameters"] = found["layers"] * (narrow * (hidden + heads + 1) - hidden * heads)
+
+
 def _indexer(config: Config, found: Fields) -> None:
+    """Sparse attention: an indexer in each layer that does not share one, with a key for every token.
+
+    Notes
+    -----
+    Where the index is taken of whole attention, not of a latent, keys of the usual cache serve it.
+    """
+    if not found.get("q_lora_rank"):
+        return
     heads = config.integer("index_n_heads", default=64)
     width = config.integer("index_head_dim", default=128)
-    hidden = found["hidden_size"]
+    hidden, layers = found["hidden_size"], found["layers"]
+    kinds = config.items("indexer_types")[:layers]
+    own = sum(1 for kind in kinds if kind == "full") if kinds else layers
     each = found["q_lora_rank"] * heads * width + hidden * width + 2 * width + hidden * heads
-    found["extra_parameters"] = found["layers"] * each
+    found["extra_parameters"] = own * each
+    found["index_bytes_per_token"] = own * index_key_bytes(width)
+    # An 8-bit cache keeps the rotated part at 16 bit, and four fp32 scales.
+    found["wide_elements"] = layers * (found["qk_rope_head_dim"] + 16)
+
+
+def index_key_bytes(width: int) -> float:
+    """Bytes of one index key: FP8 elements and one fp32 scale for each 128 of them."""
+    return width + 4.0 * -(-width // 128)
 
 
 def _gated_delta_net(config: Config, found: Fields) -> None:

@@ -75,33 +75,6 @@ def _rounded(multiple: Any, hidden: int) -> int:
     return -(-width // _CHUNK) * _CHUNK
 
 
-def jamba(config: Config, _kind: str) -> Fields:
-    """Jamba: one attention layer in `attn_layer_period`, else Mamba; experts in every second layer."""
-    found = llama_like(config, "jamba")
-    layers, hidden = found["layers"], found["hidden_size"]
-    period = max(1, config.integer("attn_layer_period", default=8))
-    offset = config.integer("attn_layer_offset", default=4)
-    full = sum(1 for i in range(layers) if i % period == offset % period)
-    every = max(1, config.integer("expert_layer_period", default=2))
-    inner = hidden * config.integer("mamba_expand", default=2)
-    state = config.integer("mamba_d_state", default=16)
-    conv = config.integer("mamba_d_conv", default=4)
-    rank = config.integer("mamba_dt_rank", default=0) or -(-hidden // 16)
-    mamba = hidden * 2 * inner + inner * (conv + 1) + inner * (rank + 2 * state) + rank * inner + inner
-    mamba += inner * state + inner + inner * hidden + rank + 2 * state
-    attention = 2 * hidden * hidden + 2 * hidden * found["kv_heads"] * found["head_dim"]
-    linear = layers - full
-    found.update(
-        full_attention_layers=full,
-        linear_attention_layers=linear,
-        linear_state_bytes=linear * inner * (state * 4.0 + conv * 2.0),
-        expert_every=every,
-        # Counted as attention layers so far.
-        extra_parameters=linear * (mamba - attention),
-    )
-    return found
-
-
 def minimax(config: Config, kind: str) -> Fields:
     """MiniMax-Text-01 and M1: softmax attention in one layer of eight, lightning attention in the others."""
     found = llama_like(config, kind)
@@ -119,28 +92,6 @@ def minimax(config: Config, kind: str) -> Fields:
         linear_state_bytes=linear * heads * head * head * 4.0,
         extra_parameters=linear * (lightning - softmax),
     )
-    return found
-
-
-def gemma4(config: Config, kind: str) -> Fields:
-    """Gemma 4: windowed layers and full ones differ in the number and the width of their KV heads."""
-    found = llama_like(config, "gemma3_text" if kind.startswith("gemma3") else "gemma4_text")
-    found["norms_per_layer"] = 4
-    found["tied_embeddings"] = config.flag("tie_word_embeddings", True)
-    if found.get("sliding_window"):
-        found["sliding_kv_heads"] = found["kv_heads"]
-        found["sliding_head_dim"] = found["head_dim"]
-        found["kv_heads"] = config.integer("num_global_key_value_heads", default=found["kv_heads"])
-        found["head_dim"] = config.integer("global_head_dim", default=found["head_dim"])
-        wide, narrow = found["head_dim"], found["sliding_head_dim"]
-        slid = found["layers"] - found["full_attention_layers"]
-        query = 2 * found["hidden_size"] * found["attention_heads"] * (narrow - wide)
-        own = found["sliding_kv_heads"] * narrow - found["kv_heads"] * wide
-        found["extra_parameters"] = slid * (query + 2 * found["hidden_size"] * own)
-        if config.flag("attention_k_eq_v"):
-            # Full layers use their keys as values.
-            full = found["full_attention_layers"]
-            found["extra_parameters"] -= full * found["hidden_size"] * found["kv_heads"] * wide
     return found
 
 
@@ -176,9 +127,7 @@ def mimo(config: Config, kind: str) -> Fields:
 
 HYBRIDS: dict[str, Callable[[Config, str], Fields]] = {
     "nemotron-nas": nemotron_nas,
-    "jamba": jamba,
     **dict.fromkeys(("minimax_text_01", "minimax_m1", "MiniMaxText01", "MiniMaxM1"), minimax),
-    **dict.fromkeys(("gemma4", "gemma4_text", "gemma4_unified_text"), gemma4),
     **dict.fromkeys(("mllama", "mllama_text_model"), mllama),
     **dict.fromkeys(("mimo_v2_flash", "mimo_v2"), mimo),
 }

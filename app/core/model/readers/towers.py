@@ -38,6 +38,7 @@ def tower_count(outer: Config, vision: Config, text_width: int) -> tuple[float, 
        and LLaVA 1.5 (read 2026-11-30).
     """
     width = ("embed_dim", "hidden_size", "width")
+    vision = with_class_defaults(outer, vision)
     if not (vision.has(*width) and vision.has("depth", "num_hidden_layers", "layers")):
         return None
     kind = outer.text("model_type")
@@ -45,6 +46,34 @@ def tower_count(outer: Config, vision: Config, text_width: int) -> tuple[float, 
     if counter is None:
         return float(_plain_blocks(vision)), False
     return float(counter(outer, vision, text_width)), True
+
+
+_DEFAULTS: dict[str, dict[str, int]] = {
+    "qwen2_vl": {"depth": 32, "embed_dim": 1280, "num_heads": 16, "mlp_ratio": 4, "spatial_merge_size": 2},
+    "qwen2_5_vl": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "spatial_merge_size": 2},
+}
+"""What files leave to the class of the tower: those of quantized checkpoints state next to nothing."""
+
+
+def with_class_defaults(outer: Config, vision: Config) -> Config:
+    """The tower with what its class says where the file does not, for files that name their kind of tower."""
+    kind = outer.text("model_type")
+    if vision.text("model_type") != kind:
+        return vision
+    return Config({**_DEFAULTS.get(kind, {}), **vision.given()}, vision.pointer, vision.seen)
+
+
+def audio_count(audio: Config, text_width: int) -> float | None:
+    """Parameters of an audio tower of Whisper's kind with its projector; None where no size is stated."""
+    names = (("d_model", "hidden_size"), ("encoder_layers", "num_hidden_layers"))
+    if not all(audio.has(*each) for each in names):
+        return None
+    width = audio.integer(*names[0], limit="hidden_size")
+    layers = audio.integer(*names[1], limit="layers")
+    inner = audio.integer("encoder_ffn_dim", "intermediate_size", default=4 * width)
+    mels = audio.integer("num_mel_bins", default=128)
+    stem = 3 * mels * width + 3 * width * width + 2 * width
+    return float(stem + layers * _block(width, inner) + _linear(width, text_width))
 
 
 def _linear(inputs: int, outputs: int, bias: bool = True) -> int:
@@ -204,6 +233,19 @@ def _internvl(outer: Config, vision: Config, text_width: int) -> int:
     return stem + _depth(vision) * block + projector
 
 
+def _glm4v(_outer: Config, vision: Config, text_width: int) -> int:
+    width, inner = _width(vision), vision.integer("out_hidden_size", default=text_width)
+    merged = vision.integer("intermediate_size", default=13_696)
+    blocks = _depth(vision) * (4 * width * width + 3 * width * inner + 2 * width)
+    frames, merge = (
+        vision.integer("temporal_patch_size", default=2),
+        vision.integer("spatial_merge_size", default=2),
+    )
+    stem = _patch_weights(vision, 14, True, frames) + _patches(vision, 336, 14) * width + 2 * width
+    merger = inner * inner + 2 * inner + 3 * inner * merged
+    return stem + blocks + merger + _linear(width * merge * merge, inner)
+
+
 def _idefics3(outer: Config, vision: Config, text_width: int) -> int:
     joined = _width(vision) * outer.integer("scale_factor", default=2) ** 2
     return _siglip(vision) + joined * text_width
@@ -213,6 +255,9 @@ COUNTERS: dict[str, Counter] = {
     "qwen2_vl": _qwen2,
     "qwen2_5_vl": _qwen2_5,
     **dict.fromkeys(("qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"), _qwen3),
+    "qwen2_5_omni_thinker": _qwen2_5,
+    "qwen3_omni_moe_thinker": _qwen3,
+    **dict.fromkeys(("glm4v", "glm4v_moe", "glm46v", "glmga"), _glm4v),
     "gemma3": _gemma3,
     **dict.fromkeys(("llava", "llava_next", "llava_onevision"), _llava),
     "mistral3": _mistral3,

@@ -1,0 +1,1 @@
+"""What the first bytes of a checkpoint say: exact types, shapes and bytes."""
