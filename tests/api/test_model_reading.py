@@ -99,7 +99,9 @@ def test_what_cannot_be_read_is_named(api: TestClient, body: Any, pointer: str, 
     assert (fault["pointer"], fault["code"]) == (pointer, code)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"config": {"a": ' * 5000])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"config": {"a": ' * 5000]
+)
 def test_bytes_that_are_nothing_are_refused(api: TestClient, content: bytes) -> None:
     answer = api.post("/api/v1/models/read", content=content)
     assert answer.status_code == 422

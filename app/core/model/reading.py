@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from app.core import engines
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.formats import USUAL, format_of
@@ -18,9 +19,7 @@ from app.core.model.headers.gguf_model import model_of_gguf
 from app.core.model.headers.safetensors import Checkpoint, read_index
 from app.core.units import GIB
 
-ENGINE = "vllm"
-"""Whose loading counts for `weight_gib`."""
-FP32_BYTES, HALF_BYTES = 4.0, 2.0
+HALF_BYTES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +99,13 @@ def _with_index(model: ModelArchitecture, found: Checkpoint) -> tuple[ModelArchi
     return replace(model, stored=stored, native_precision=precision), tuple(notes)
 
 
+def _engine() -> str:
+    """The engine whose loading counts for `weight_gib`: the one that serves language models by default."""
+    return engines.chosen_for("decoder").name
+
+
 def _wide(model: ModelArchitecture) -> StoredBytes:
-    sizes = model_bytes(model, USUAL, ENGINE)
+    sizes = model_bytes(model, USUAL, _engine())
     return StoredBytes(sizes.layers + sizes.replicated, sizes.experts, sizes.embedding, sizes.head)
 
 
@@ -138,7 +142,7 @@ def _loaded(model: ModelArchitecture, precision: str) -> float:
     """Bytes of the weights on a card; an exact checkpoint is not padded."""
     if model.stored is not None and model.stored.exact:
         return model.stored.total
-    return float(model_bytes(model, precision, ENGINE).total)
+    return float(model_bytes(model, precision, _engine()).total)
 
 
 def _of_checkpoint(found: Checkpoint, sent: ModelFile) -> Reading:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.core import formats
 from app.core.estimates import Message
 from app.core.model.quantization import schemes
 from app.core.model.quantization.patterns import Patterns
@@ -430,16 +431,16 @@ def _torchao(found: Config) -> Quantization:
 
 
 _QUARK: Mapping[str, Scheme] = {
-    "fp8_e4m3": schemes.FP8_TENSOR,
-    "fp8_e5m2": schemes.FP8_TENSOR,
-    "fp4": schemes.MXFP4,
-    "mxfp4": schemes.MXFP4,
-    "mx": schemes.MXFP4,
-    "fp6_e2m3": Scheme("fp8", 6.0, group=32, scale_bytes=1.0),
-    "fp6_e3m2": Scheme("fp8", 6.0, group=32, scale_bytes=1.0),
-    "int8": schemes.INT8_CHANNEL,
-    "int4": schemes.integer(4, 128, symmetric=True, packed_zeros=False),
-    "uint4": schemes.integer(4, 128, symmetric=False),
+    name: scheme
+    for names, scheme in (
+        ("fp8_e4m3 fp8_e5m2", schemes.FP8_TENSOR),
+        ("fp4 mxfp4 mx", schemes.MXFP4),
+        ("fp6_e2m3 fp6_e3m2", schemes.MXFP6),
+        ("int8 uint8", schemes.INT8_CHANNEL),
+        ("int4", schemes.integer(4, 128, symmetric=True, packed_zeros=False)),
+        ("uint4", schemes.integer(4, 128, symmetric=False)),
+    )
+    for name in names.split()
 }
 
 
@@ -515,6 +516,9 @@ def _quanto(found: Config) -> Quantization:
 def _unknown(found: Config, method: str) -> Quantization:
     """A method that nobody described: the bits that it states, else 16, and a note."""
     bits = _bits(found, "bits", "num_bits", "w_bit", "nbits", "weight_bits", default=0.0)
+    own = formats.of_checkpoint(method)
+    if own:
+        return Quantization(own, Scheme(own, formats.format_of(own).bits), _ignored(found))
     result = Quantization("", None, _ignored(found))
     if 0 < bits < 16:
         result.default = schemes.integer(bits, _group(found), symmetric=True)
@@ -537,7 +541,8 @@ def _experts_alone(inner: Config) -> Quantization | None:
 def _with_expert_type(result: Quantization, inner: Config) -> Quantization:
     """DeepSeek V4: experts are FP4 unless `expert_dtype` says otherwise, whatever the method says."""
     stated = inner.text("expert_dtype").lower()
-    assumed = "fp4" if inner.text("model_type") == "deepseek_v4" and result.precision == "fp8" else ""
+    eight = result.default is not None and result.default.bits == 8
+    assumed = "fp4" if inner.text("model_type") == "deepseek_v4" and eight else ""
     if (stated or assumed) in ("fp4", "mxfp4"):
         result.experts = schemes.MXFP4
         result.precision = "mxfp4"
@@ -547,40 +552,28 @@ def _with_expert_type(result: Quantization, inner: Config) -> Quantization:
 
 
 METHODS: Mapping[str, Callable[[Config], Quantization]] = {
-    "fp8": _fp8,
-    "finegrained-fp8": _fp8,
-    "fbgemm-fp8": _fbgemm,
-    "ptpc-fp8": _fbgemm,
-    "awq": _awq,
-    "awq-marlin": _awq,
-    "gptq": _gptq,
-    "gptq-marlin": _gptq,
-    "gptqmodel": _gptq,
-    "auto-round": _auto_round,
-    "intel/auto-round": _auto_round,
-    "inc": _auto_round,
-    "bitsandbytes": _bitsandbytes,
-    "bnb": _bitsandbytes,
-    "mxfp4": _mxfp4,
-    "gpt-oss-mxfp4": _mxfp4,
-    "modelopt": _modelopt,
-    "modelopt-fp4": _modelopt,
-    "modelopt-mixed": _modelopt,
-    "compressed-tensors": _compressed,
-    "sparseml": _compressed,
-    "hqq": _hqq,
-    "torchao": _torchao,
-    "quark": _quark,
-    "exl2": _exl,
-    "exl3": _exl,
-    "aqlm": _few_bits(2.0),
-    "vptq": _few_bits(2.0),
-    "spqr": _few_bits(4.0, 16),
-    "higgs": _few_bits(4.0, 256),
-    "bitnet": _bitnet,
-    "eetq": _eight_bit,
-    "w8a8-int8": _eight_bit,
-    "smoothquant": _eight_bit,
-    "quanto": _quanto,
+    name: reader
+    for names, reader in (
+        ("fp8 finegrained-fp8", _fp8),
+        ("fbgemm-fp8 ptpc-fp8", _fbgemm),
+        ("awq awq-marlin", _awq),
+        ("gptq gptq-marlin gptqmodel", _gptq),
+        ("auto-round intel/auto-round inc", _auto_round),
+        ("bitsandbytes bnb", _bitsandbytes),
+        ("mxfp4 gpt-oss-mxfp4", _mxfp4),
+        ("modelopt modelopt-fp4 modelopt-mixed modelopt-mxfp8", _modelopt),
+        ("compressed-tensors sparseml", _compressed),
+        ("hqq", _hqq),
+        ("torchao", _torchao),
+        ("quark", _quark),
+        ("exl2 exl3", _exl),
+        ("aqlm vptq", _few_bits(2.0)),
+        ("spqr", _few_bits(4.0, 16)),
+        ("higgs", _few_bits(4.0, 256)),
+        ("bitnet", _bitnet),
+        ("eetq w8a8-int8 smoothquant", _eight_bit),
+        ("quanto", _quanto),
+    )
+    for name in names.split()
 }
 """By `quant_method`, written with hyphens."""

@@ -48,6 +48,7 @@ FP8_CHANNEL = Scheme("fp8", 8.0, scale_bytes=2.0)
 INT8_CHANNEL = Scheme("int8", 8.0, scale_bytes=2.0)
 NVFP4 = Scheme("nvfp4", 4.0, group=16, scale_bytes=1.0, tensor_bytes=4.0)
 MXFP4 = Scheme("mxfp4", 4.0, group=32, scale_bytes=1.0)
+MXFP6 = Scheme("fp8", 6.0, group=32, scale_bytes=1.0)
 MXFP8 = Scheme("fp8", 8.0, group=32, scale_bytes=1.0)
 
 

@@ -56,6 +56,8 @@ QK_NORM_HEAD = frozenset(
     minimax_m3_vl_text minimax_m3 qwen3_omni_moe_text apertus bailing_moe_v2 laguna dots1
     """.split()
 )
+SPARSE_INDEX = frozenset({"deepseek_v32", "glm_moe_dsa"})
+"""Classes that have an indexer where the file does not say so."""
 TIED_BY_DEFAULT = frozenset({"gemma", "gemma2", "gemma3_text", "gemma3", "cohere", "cohere2", "phi3_small"})
 FOUR_NORMS = frozenset("gemma2 gemma3_text gemma3 gemma4_text glm4 glm4v_text afmoe vaultgemma".split())
 LAYER_NORM = frozenset({"starcoder2", "stablelm", "nemotron", "persimmon", "fuyu", "jais2"})
@@ -115,7 +117,7 @@ def llama_like(config: Config, kind: str) -> Fields:
     experts(config, kind, found)
     _latent(config, found)
     _shared_queries(config, found)
-    if config.has("index_n_heads", "index_head_dim", "index_topk"):
+    if config.has("index_n_heads", "index_head_dim", "index_topk") or kind in SPARSE_INDEX:
         _indexer(config, found)
     if config.has("linear_num_key_heads", "linear_num_value_heads"):
         _gated_delta_net(config, found)

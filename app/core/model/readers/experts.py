@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.core.faults import InputFault
 from app.core.model.readers.bounded import Config
 
 Fields = dict[str, Any]
@@ -98,6 +99,11 @@ def places(config: Config, layers: int) -> list[int]:
         if found is not None:
             return found
     dense = config.integer("first_k_dense_replace", "num_dense_layers", "n_dense_layers", default=0)
+    if dense > layers:
+        name = next(
+            n for n in ("first_k_dense_replace", "num_dense_layers", "n_dense_layers") if config.has(n)
+        )
+        raise InputFault.at(f"{config.pointer}/{name}", "out_of_range", low=0, high=layers)
     step = config.integer("decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_freq", default=1)
     only = {i for i in config.items("mlp_only_layers") if isinstance(i, int)}
     step = max(1, step)
