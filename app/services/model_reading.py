@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.core import formats
@@ -98,6 +98,26 @@ def file_of(body: object) -> ModelFile:
         None if size is None else float(size),
         kept or formats.USUAL,
     )
+
+
+def joined(files: Sequence[ModelFile], name: str = "") -> ModelFile:
+    """Several files of one model as one.
+
+    Errors
+    ------
+    InputFault `no_model_file` where there is none.
+    """
+    if not files:
+        raise InputFault.at("", "no_model_file")
+    found = ModelFile(name=name)
+    for file in files:
+        found = ModelFile(
+            found.config if file.config is None else file.config,
+            found.index if file.index is None else file.index,
+            found.gguf if file.gguf is None else file.gguf,
+            name or file.name,
+        )
+    return found
 
 
 def _size_faults(size: Any) -> list[FieldError]:

@@ -12,6 +12,7 @@ from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.model.config_reader import read_config
+from app.core.model.reading import reading_of
 from app.services.cards import NotInCatalogue, find_model
 from app.texts.figures import format_parameters
 from app.web.answer_tables import Words
@@ -141,7 +142,7 @@ def facts(state: FormState, snapshot: Snapshot, words: Words) -> list[str]:
     """The dimensions that the calculation will use, in one line."""
     _, formats = words.gettext, words.formats
     if state.one("config"):
-        return [_("dimensions from the config.json below")]
+        return own_facts(state, words)
     text = state.one("model")
     if model_size(text) is not None:
         family = formats.label(state.one("family"), "family")
@@ -151,6 +152,29 @@ def facts(state: FormState, snapshot: Snapshot, words: Words) -> list[str]:
     except NotInCatalogue:
         return []
     return preset_facts(preset.architecture, words)
+
+
+def own_facts(state: FormState, words: Words) -> list[str]:
+    """What the config.json of the form comes to: size, cache, state, weights, and what is in doubt of it."""
+    _, formats = words.gettext, words.formats
+    model = model_of(state, words.snapshot)
+    if model is None:
+        return [_("dimensions from the config.json below")]
+    found = reading_of(model)
+    facts = [_("%(count)s parameters") % {"count": formats.parameters(model.parameters)}]
+    if model.active_parameters and model.active_parameters < 0.98 * model.parameters:
+        facts.append(_("%(count)s active") % {"count": formats.parameters(model.active_parameters)})
+    if found.kv_bytes_per_token is not None:
+        facts.append(_("KV %(size)s B a token") % {"size": formats.number(found.kv_bytes_per_token)})
+    if model.linear_state_bytes:
+        mega = formats.number(model.linear_state_bytes / 1e6, 1)
+        facts.append(_("state %(size)s MB a sequence") % {"size": mega})
+    weights = {
+        "size": f"{formats.gib(found.weight_gib)} GiB",
+        "format": formats.label(found.precision, "precision"),
+    }
+    facts.append(_("weights %(size)s in %(format)s") % weights)
+    return [*facts, *(words.say(note) for note in found.warnings)]
 
 
 def preset_facts(model: ModelArchitecture, words: Words) -> list[str]:

@@ -19,6 +19,7 @@ from app.web import (
     keys_page,
     method,
     model_list,
+    model_reading,
     option,
     price_import,
     prices,
@@ -29,5 +30,17 @@ from app.web import (
 router = APIRouter()
 NEW = (compare, prices, price_import, quotes, benchmarks, data_page, engine_support)
 EDITING = (signin, keys_page, history, card_edit)
-for part in (calculator, cards, card_page, model_list, *NEW, *EDITING, frozen, method, option, charts):
+for part in (
+    calculator,
+    cards,
+    card_page,
+    model_reading,
+    model_list,
+    *NEW,
+    *EDITING,
+    frozen,
+    method,
+    option,
+    charts,
+):
     router.include_router(part.router)

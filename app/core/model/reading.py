@@ -80,6 +80,11 @@ def read_model(sent: ModelFile) -> Reading:
     raise InputFault.at("", "no_model_file")
 
 
+def reading_of(model: ModelArchitecture) -> Reading:
+    """The figures of a model that was read already, with a 16-bit cache."""
+    return _of_model(model, ModelFile(), ())
+
+
 def _with_index(model: ModelArchitecture, found: Checkpoint) -> tuple[ModelArchitecture, tuple[Message, ...]]:
     """A model with the bytes of its checkpoint, and a note where its dimensions come to others."""
     notes = []
