@@ -167,7 +167,6 @@ ANSWERS: dict[str, str] = {
     "held_split": N_("{option} stands higher, but splits over more cards what fewer do for little more."),
     "held_tight": N_("{option} stands higher, but fits only tightly."),
     "held_support": N_("{option} stands higher, but nobody says that its software runs there."),
-    "held_class": N_("{option} stands higher, but is no data-centre card, which your answers call for."),
     "held_estimate": N_("{option} stands higher, but its price is only an estimate."),
     "caveat_quotes": N_("A quote could change it: {quotes}."),
     "caveat_not_firm": N_(
@@ -339,6 +338,13 @@ ANSWERS: dict[str, str] = {
     # Advice beside the list
     "vram_tier": N_("On one card alone: the {tier} class."),
     "vram_tier_several": N_("No single card holds it: about {cards} cards of 80 GB."),
+    "rejected_class": N_("{gpu} is no data-centre card, which your answers call for."),
+    "rejected_shared": N_(
+        "{gpu} has no partitions in hardware (MIG): several tenants would share one card. Give each its own."
+    ),
+    "rejected_shared_unknown": N_(
+        "Whether {gpu} has partitions in hardware is not known: give each of several tenants its own card."
+    ),
     "class_data_centre": N_("{yes} of the four questions are answered yes ({answers}): data-centre cards."),
     "class_multi_gpu_or_data_centre": N_(
         "One card alone would need {need_gib}, more than a card of {card_gib} holds: share it over several "

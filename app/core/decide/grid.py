@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -78,6 +78,7 @@ def build_grid(
     benchmarks: Sequence[Benchmark] = (),
     max_cards_per_host: int = CARDS_PER_HOST,
     rows: Index | None = None,
+    usable_plan: Callable[[Parallelism], bool] | None = None,
 ) -> Grid:
     """Evaluate memory once per plan, then fit and speed of cards under every plan.
 
@@ -85,13 +86,15 @@ def build_grid(
     ----------
     work: a resolved workload. table, gpus: the cards in one order. counts: numbers of cards to try.
     benchmarks: measurements. max_cards_per_host: size of a host. rows: of the cards that are asked about; all
-    by default.
+    by default. usable_plan: which plans may serve; None: all that are legal.
 
     Returns
     -------
     The grid of those cards; plans in the order of the counts.
     """
     plans = tuple(p for n in counts for p in legal_plans(work, n, max_cards_per_host))
+    if usable_plan is not None and work.parallelism is None:
+        plans = tuple(p for p in plans if usable_plan(p))
     drafts = tuple(draft(work, p) for p in plans)
     expected = np.array([d.expected_gib for d in drafts], dtype=np.float64)
     high = np.array([d.high_gib for d in drafts], dtype=np.float64)

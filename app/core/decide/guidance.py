@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -27,6 +28,8 @@ _MODEL_SIZES = (0.5e9, 1.5e9, 3.2e9, 7.2e9, 8.0e9, 14.0e9, 32.0e9, 70.0e9, 123.0
 LARGE_MODEL_PARAMETERS = 10e9
 LONG_RUN_HOURS = 24.0
 YES_FOR_DATA_CENTRE = 3
+DATA_CENTRE = "data-centre"
+"""Segment of the cards for which so many answers call."""
 USABLE_SHARE = 0.97
 """Share of the nameplate that a process can use, over the common cards."""
 ONE_CARD_GIB = 24.0
@@ -48,6 +51,11 @@ def answers(questions: SeedQuestions, work: Workload, work_hours: float | None) 
     }
 
 
+def calls_for_data_centre(said: Mapping[str, bool | None]) -> bool:
+    """Whether the answers to the four questions call for data-centre cards."""
+    return sum(1 for answer in said.values() if answer) >= YES_FOR_DATA_CENTRE
+
+
 def guidance(
     questions: SeedQuestions,
     work: Workload,
@@ -60,7 +68,7 @@ def guidance(
     Parameters
     ----------
     questions: the four of the first seed story. work: resolved. economics: for the utilisation.
-    one_card_gib: expected need on one card. work_hours: of the given work on the first option.
+    one_card_gib: expected need on one card. work_hours: of the given work on what is best of all that pass.
 
     Returns
     -------
@@ -70,7 +78,7 @@ def guidance(
     found = answers(questions, work, work_hours)
     yes = [name for name, answer in found.items() if answer]
     does_not_fit = one_card_gib > ONE_CARD_GIB * USABLE_SHARE
-    if len(yes) >= YES_FOR_DATA_CENTRE:
+    if calls_for_data_centre(found):
         messages.append(Message("class_data_centre", {"yes": len(yes), "answers": yes}))
     elif does_not_fit:
         need = {"need_gib": one_card_gib, "card_gib": ONE_CARD_GIB}

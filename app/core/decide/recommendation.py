@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from app.core.decide.shortlist import Cell, Ranking
 
 Kind = Literal["buy", "rent", "inquire", "none"]
-HOLDS = ("", "split", "tight", "support", "class", "estimate")
+HOLDS = ("", "split", "tight", "support", "estimate")
 """Why an option on the list is not recommended; the later counts first."""
 UNSURE = frozenset({"framework_support_unknown", "framework_capability_unknown"})
 """Flags of a stack of which nobody says that it runs."""
-DATA_CENTRE = "data-centre"
 SPLIT_SAVES = 1.5
 """One user's work is not split over more cards where fewer do it for less than so many times the money."""
 CONTENDERS_SHOWN = 4
@@ -193,13 +192,8 @@ class Held:
         return np.where(self.weak, HOLDS.index("estimate"), self.by)
 
 
-def holds(ranking: Ranking, data_centre: bool) -> Held:
-    """Why options are not recommended.
-
-    Parameters
-    ----------
-    ranking: the arrays of the answer. data_centre: whether the answers of the asker call for that class.
-    """
+def holds(ranking: Ranking) -> Held:
+    """Why options are not recommended."""
     found = np.zeros(ranking.candidates.score.shape, dtype=np.intp)
     flags = ranking.asked.filter.flags
     support = ranking.asked.support
@@ -207,11 +201,9 @@ def holds(ranking: Ranking, data_centre: bool) -> Held:
         support[row].status not in GOOD or any(f.code in UNSURE for f in flags.get(row, ()))
         for row in ranking.rows.tolist()
     ]
-    other = [data_centre and gpu.segment != DATA_CENTRE for gpu in ranking.gpus]
     found[_needlessly_split(ranking)] = HOLDS.index("split")
     found[ranking.best.level != VERDICTS.index("fits")] = HOLDS.index("tight")
     found[np.array(unsure, dtype=bool)] = HOLDS.index("support")
-    found[np.array(other, dtype=bool)] = HOLDS.index("class")
     return Held(found, ranking.prices.evidence < LEVELS.index("current"))
 
 

@@ -70,6 +70,11 @@ def _stopped(ranking: Ranking) -> Iterator[Rejected]:
         ranking.usable_gib,
     )
     for cell, code, amount in zip(cells, codes, outlays, strict=True):
+        if code == "feature" and ranking.needs is not None:
+            # What the asker said of tenants and service is no field to be changed.
+            gpu = ranking.gpus[cell[0]]
+            yield Rejected(gpu.ref, best.counts[cell[1]], code, ranking.needs.why(gpu, cell[0]))
+            continue
         write = partial(_rejected, ranking, cell, code, amount, remedies.get(cell[0]))
         if code == "unpriced":
             # No figure of the question enters.

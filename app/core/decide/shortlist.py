@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from app.core.decide.asked_needs import Unmet, first_hours, parts_tenants, stop_unmet, unmet
 from app.core.decide.availability import Available, availability_flag, barred
 from app.core.decide.candidates import (
     Candidates,
@@ -89,6 +91,10 @@ class Ranking:
     prices: PriceGrid
     candidates: Candidates
     availability: Available
+    needs: Unmet | None
+    """Of the asker, beside what the filters say."""
+    hours: float | None
+    """Of the work on the best option, before the asker's needs stop any."""
     notes: tuple[Assumption, ...]
     """Defaults that were used."""
     order: Index
@@ -193,7 +199,8 @@ def evaluate_grid(
     )
     rows = np.array([i for i in range(len(asked_gpus)) if i not in cards.stage], dtype=np.intp)
     host = question.filters.max_cards_per_host
-    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows])
+    parted = partial(parts_tenants, work=work) if question.questions.tenants else None
+    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows], parted)
     best = best_plans(grid, counts)
     priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices, hosts)
     offers = priced.take(rows)
@@ -206,17 +213,24 @@ def evaluate_grid(
         grid.speed.terms.unit,
         np.stack(forbids, axis=1),
     )
+    among = [asked_gpus[i] for i in rows.tolist()]
+    hours = first_hours(candidates)
+    needs = unmet(question, among, grid, best, hours)
+    if needs is not None:
+        stop_unmet(candidates, needs)
     return Ranking(
         question=question,
         asked=Asked(asked_table, asked_gpus, priced, cards, stated, rate.lacks_type),
         rows=rows,
-        gpus=[asked_gpus[i] for i in rows.tolist()],
+        gpus=among,
         usable_gib=asked_table.usable_gib[rows],
         grid=grid,
         best=best,
         prices=offers,
         candidates=candidates,
         availability=availability,
+        needs=needs,
+        hours=hours,
         notes=notes,
         order=order(candidates, best, name_order(asked_table, asked_gpus)[rows]),
     )
@@ -252,8 +266,8 @@ def write_out(ranking: Ranking, seed: int = 0, with_formulas: bool = False) -> S
     question = ranking.question
     candidates = ranking.candidates
     shape = candidates.score.shape
-    advice = _advice(ranking, ranking.order[:1])
-    held = holds(ranking, any(message.code == "class_data_centre" for message in advice))
+    advice = _advice(ranking)
+    held = holds(ranking)
     sound = np.flatnonzero(held.code.ravel()[ranking.order] == 0)
     first = int(sound[0]) if sound.size else None
     places = _shown(len(ranking.order), max(question.limit, 1), first)
@@ -426,7 +440,7 @@ def _standing(ranking: Ranking, cell: Cell, place: int, total_cny: float, on_fro
     )
 
 
-def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:
+def _advice(ranking: Ranking) -> tuple[Message, ...]:
     work = ranking.question.workload
     single = ranking.grid.plans.index(Parallelism()) if Parallelism() in ranking.grid.plans else None
     if single is None:
@@ -434,8 +448,4 @@ def _advice(ranking: Ranking, shown: Index) -> tuple[Message, ...]:
         need = float(estimate_memory(alone, Parallelism()).per_gpu_gib.expected)
     else:
         need = float(ranking.grid.expected_gib[single])
-    hours = None
-    if ranking.candidates.hours is not None and len(shown):
-        row, n, _ = ranking.cells(shown[:1])[0]
-        hours = float(ranking.candidates.hours[row, n, 0])
-    return guidance(ranking.question.questions, work, ranking.question.economics, need, hours)
+    return guidance(ranking.question.questions, work, ranking.question.economics, need, ranking.hours)
