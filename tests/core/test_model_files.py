@@ -94,6 +94,7 @@ LLAMA: dict[str, Any] = {
         ("acme/Llama-8B-Instruct-FP8", ["precision_not_in_file"]),
         ("Llama-3.1-8B-Instruct", []),
         ("my_model_8b_v2", []),
+        ("Llama-4-8B-16E", []),
         ("no size", []),
     ],
 )

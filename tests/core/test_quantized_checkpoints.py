@@ -257,3 +257,33 @@ def test_patterns_of_strangers_cost_nothing(pattern: str) -> None:
     start = time.perf_counter()
     Patterns([pattern] * 200).match(["layers.3.mlp.experts.0.gate_proj" + "a" * 200])
     assert time.perf_counter() - start < 0.5
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "globs": {"quant_method": "fp8", "ignore": [f"re:.*a{i}.*b.*" for i in range(5_000)]},
+    "layers": {
+        "quant_method": "gptq",
+        "dynamic": {
+            f"+:.*layers\\.({'|'.join(map(str, range(60)))})\\..*x{i}": {"bits": i % 7 + 2}
+            for i in range(400)
+        },
+    },
+    "names": {"quant_method": "fp8", "ignore": [f"model.layers.{i}.mlp.up_proj" for i in range(60_000)]},
+    "groups": {
+        "quant_method": "compressed-tensors",
+        "config_groups": {
+            str(i): {
+                "targets": [f"re:.*a{j}.*" for j in range(300)],
+                "weights": {"num_bits": 4, "group_size": i + 1},
+            }
+            for i in range(300)
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_long_lists_for_deep_models_take_no_time(name: str) -> None:
+    start = time.process_time()
+    read(HOSTILE[name], LLAMA_70B | {"num_hidden_layers": 2_000})
+    assert time.process_time() - start < 1.0

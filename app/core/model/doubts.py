@@ -85,6 +85,8 @@ def keys_not_read(config: Config, fields: Mapping[str, Any]) -> list[Message]:
     seen = config.seen | {"expert_dtype"}
     for key, what in MATTERS.items():
         value = config.values.get(key)
+        if key == "attn_type_list" and isinstance(value, list) and all(each == 1 for each in value):
+            continue
         if key in seen or value is None or value is False or value in (0, [], "", {}):
             continue
         params: dict[str, Any] = {"key": key, "what": what}
@@ -100,6 +102,10 @@ def keys_not_read(config: Config, fields: Mapping[str, Any]) -> list[Message]:
 _NUMBER = r"(\d{1,4}(?:\.\d{1,3})?)"
 _SIZED = re.compile(rf"(?<![A-Za-z0-9.]){_NUMBER}\s?([bmt])(?![a-z0-9])", re.IGNORECASE)
 _ACTIVE = re.compile(rf"(?<![A-Za-z0-9])A{_NUMBER}\s?([bm])(?![a-z0-9])", re.IGNORECASE)
+_BEFORE_EXPERTS = re.compile(
+    rf"(?<![A-Za-z0-9.]){_NUMBER}\s?([bm])(?=-\d{{1,4}}E(?![a-z0-9]))", re.IGNORECASE
+)
+"""Llama 4: 17B-16E names the active parameters and the experts."""
 _UNITS = {"m": 1e6, "b": 1e9, "t": 1e12}
 _TYPES = re.compile(
     r"(?<![a-z0-9])(nvfp4|mxfp4|fp4|fp8|int4|int8|w4a16|w8a8|w4a8|awq|gptq|bnb)(?![a-z0-9])", re.I
@@ -108,8 +114,11 @@ _TYPES = re.compile(
 
 def sizes_of_name(name: str) -> tuple[float, float, float]:
     """Parameters that a name states, active ones, and half of the last digit of those; 0 where none."""
-    whole = _SIZED.search(name.replace("_", "-"))
-    active = _ACTIVE.search(name.replace("_", "-"))
+    plain = name.replace("_", "-")
+    whole = _SIZED.search(plain)
+    active = _ACTIVE.search(plain) or _BEFORE_EXPERTS.search(plain)
+    if whole and active and whole.start(1) == active.start(1):
+        whole = _SIZED.search(plain, active.end())
     total = float(whole[1]) * _UNITS[whole[2].lower()] if whole else 0.0
     if not active:
         return total, 0.0, 0.0

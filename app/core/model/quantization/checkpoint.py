@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from app.core.estimates import Message
 from app.core.model.architecture import ModelArchitecture, StoredBytes
 from app.core.model.modules import Module
-from app.core.model.quantization.methods import Quantization
+from app.core.model.quantization.fields import Quantization
 from app.core.model.quantization.schemes import WIDE, Scheme
 from app.core.model.standard import modules_of
 
@@ -73,22 +73,31 @@ def _schemes(module: Module, q: Quantization) -> Iterable[tuple[Scheme, int]]:
         wide = head is None or q.ignore.match(["lm_head", "output"])
         return [(WIDE if wide or head is None else head, 1)]
     usual = q.experts if module.kind == "expert" and q.experts is not None else q.default
+    names = _names(module.name, module.layers[0] if module.layers else None)
+    if q.ignore.match_any_layer(names):
+        return [(WIDE, module.places)]
+    everywhere = [patterns.match_any_layer(names) for patterns, _ in q.rules]
     if not module.layers:
-        return [(_scheme(_names(module.name, None), usual, q), 1)]
+        return [(_scheme(names, usual, q, everywhere), 1)]
     if not q.ignore and not q.rules:
         return [(usual or WIDE, module.places)]
     found: dict[Scheme, int] = {}
     for layer in module.layers:
-        scheme = _scheme(_names(module.name, layer), usual, q)
+        scheme = _scheme(_names(module.name, layer), usual, q, everywhere)
         found[scheme] = found.get(scheme, 0) + 1
     return found.items()
 
 
-def _scheme(names: Sequence[str], usual: Scheme | None, q: Quantization) -> Scheme:
-    if q.ignore.match(names):
+def _scheme(
+    names: Sequence[str], usual: Scheme | None, q: Quantization, everywhere: Sequence[bool]
+) -> Scheme:
+    """The scheme of one module; `everywhere` says of each rule whether it means it in every layer."""
+    if q.ignore.match_layer(names):
         return WIDE
-    own = next((scheme for patterns, scheme in q.rules if patterns.match(names)), None)
-    return own or usual or WIDE
+    for always, (patterns, scheme) in zip(everywhere, q.rules, strict=True):
+        if always or patterns.match_layer(names):
+            return scheme
+    return usual or WIDE
 
 
 def _names(name: str, layer: int | None) -> list[str]:

@@ -11,13 +11,15 @@ from collections.abc import Iterable, Sequence
 
 MAX_ALTERNATIVES = 64
 MAX_PATTERN = 400
-MAX_GENERAL = 200
-"""Patterns that are no plain names: the first so many are used."""
+MAX_GENERAL = 100
+MAX_OF_LAYER = 16
+"""Patterns that are no plain names, in all and of one layer: the first so many are used."""
 TOWER_WORDS = ("vision", "visual", "vit", "audio", "image", "tower", "projector", "merger", "mm_")
 _ANY = "\0"
 _ONE = "\1"
 _DIGITS = "\2"
 _PREFIXES = re.compile(r"^.*?\b(?:layers|blocks|h)\.(?=[\d*\[(\\.\0\1\2])")
+_LAYER = re.compile(r"layers\.(\d{1,4})(?=$|[.\0])")
 _DIGIT_PATTERN = re.compile(r"\\d[+*]?|\[0-9\][+*]?|\[\\d\][+*]?")
 
 
@@ -32,6 +34,9 @@ class Patterns:
         self.plain: set[str] = set()
         self.starts: set[str] = set()
         self.general: list[list[str]] = []
+        """Patterns that say nothing of a layer, in pieces."""
+        self.of_layer: dict[int, list[list[str]]] = {}
+        """Patterns that name one layer."""
         self.unreadable: list[str] = []
         self.towers = False
         for entry in listed:
@@ -40,7 +45,7 @@ class Patterns:
         self._start_lengths = sorted({len(start) for start in self.starts})
 
     def __bool__(self) -> bool:
-        return bool(self.plain or self.starts or self.general or self.towers)
+        return bool(self.plain or self.starts or self.general or self.of_layer or self.towers)
 
     def _add(self, entry: str) -> None:
         expression = entry.startswith("re:")
@@ -64,19 +69,33 @@ class Patterns:
             self.plain.add(form.strip("."))
         elif not any(mark in bare for mark in (_ANY, _ONE, _DIGITS)) and not form.startswith(_ANY):
             self.starts.add(form.rstrip(_ANY))
+        elif named := _LAYER.search(form):
+            same = self.of_layer.setdefault(int(named[1]), [])
+            if len(same) < MAX_OF_LAYER:
+                same.append(form.split(_ANY))
         elif len(self.general) < MAX_GENERAL:
             self.general.append(form.split(_ANY))
 
     def match(self, names: Sequence[str]) -> bool:
         """Whether any of the names of one module is meant: itself, a part of its path, or by a pattern."""
-        return any(self._match(name) for name in names)
+        return self.match_any_layer(names) or self.match_layer(names)
 
-    def _match(self, name: str) -> bool:
-        if any(part in self.plain for part in _parts(name)):
+    def match_any_layer(self, names: Sequence[str]) -> bool:
+        """By the patterns that say nothing of a layer: the same for a module of every layer."""
+        return any(_fits(pieces, name) for name in names for pieces in self.general)
+
+    def match_layer(self, names: Sequence[str]) -> bool:
+        """By what may name a layer: plain names, beginnings, patterns of one layer."""
+        return any(self._match_layer(name) for name in names)
+
+    def _match_layer(self, name: str) -> bool:
+        if self.plain and any(part in self.plain for part in _parts(name)):
             return True
         if any(name[:length] in self.starts for length in self._start_lengths):
             return True
-        return any(_fits(pieces, name) for pieces in self.general)
+        layer = _LAYER.match(name) if self.of_layer else None
+        same = self.of_layer.get(int(layer[1]), []) if layer else []
+        return any(_fits(pieces, name) for pieces in same)
 
 
 def within_layers(path: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from app.core.model.readers.bounded import Config
 
+_WIDTH = ("embed_dim", "hidden_size", "width", "vt_hidden_size")
+_DEPTH = ("depth", "num_hidden_layers", "layers", "vt_num_hidden_layers")
 Counter = Callable[[Config, Config, int], int]
 """(whole file, vision_config, width of the language model) -> parameters of tower and projector."""
 
@@ -37,9 +39,8 @@ def tower_count(outer: Config, vision: Config, text_width: int) -> tuple[float, 
        Qwen2-VL, Qwen2.5-VL, Qwen3-VL, Gemma 3, Llama 3.2 Vision, Llama 4, InternVL 2.5, Mistral Small 3.1
        and LLaVA 1.5 (read 2026-11-30).
     """
-    width = ("embed_dim", "hidden_size", "width")
     vision = with_class_defaults(outer, vision)
-    if not (vision.has(*width) and vision.has("depth", "num_hidden_layers", "layers")):
+    if not (vision.has(*_WIDTH) and vision.has(*_DEPTH)):
         return None
     kind = outer.text("model_type")
     counter = COUNTERS.get(kind)
@@ -81,15 +82,16 @@ def _linear(inputs: int, outputs: int, bias: bool = True) -> int:
 
 
 def _width(vision: Config) -> int:
-    return vision.integer("embed_dim", "hidden_size", "width", limit="hidden_size")
+    return vision.integer(*_WIDTH, limit="hidden_size")
 
 
 def _depth(vision: Config) -> int:
-    return vision.integer("depth", "num_hidden_layers", "layers", limit="layers")
+    return vision.integer(*_DEPTH, limit="layers")
 
 
 def _inner(vision: Config, default: int = 0) -> int:
-    return vision.integer("intermediate_size", default=default or 4 * _width(vision))
+    names = ("intermediate_size", "vt_intermediate_size")
+    return vision.integer(*names, default=default or 4 * _width(vision))
 
 
 def _side(vision: Config, name: str, default: int) -> int:
