@@ -352,3 +352,25 @@ def test_a_fault_names_the_key_of_the_file(changes: dict[str, Any], key: str, co
     with pytest.raises(InputFault) as caught:
         read_config({"model_type": "llava", "text_config": {**LLAMA, **changes}, "vision_config": {}})
     assert caught.value.errors[0].pointer == f"/workload/model/config/text_config/{key}"
+
+
+def test_a_model_that_speaks_counts_all_its_parts() -> None:
+    """Qwen2.5-Omni at the defaults of its classes, tables apart: 18.39 B, of which 7.05 B speak."""
+    text = {
+        "model_type": "qwen2_5_omni_text", "hidden_size": 3584, "intermediate_size": 18_944,
+        "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152_064,
+        "tie_word_embeddings": False,
+    }  # fmt: skip
+    vision = {"depth": 32, "hidden_size": 3584, "intermediate_size": 3420, "num_heads": 16, "patch_size": 14}
+    audio = {"d_model": 1280, "encoder_layers": 32, "encoder_ffn_dim": 5120, "num_mel_bins": 128}
+    talker = {**text, "vocab_size": 8448, "model_type": "qwen2_5_omni_talker"}
+    config = {
+        "model_type": "qwen2_5_omni",
+        "thinker_config": {"text_config": text, "vision_config": vision, "audio_config": audio},
+        "talker_config": talker,
+        "token2wav_config": {},
+    }
+    model = read_config(config)
+    assert model.parameters == pytest.approx(18_386_365_824, rel=0.002)
+    silent = read_config({**config, "enable_audio_output": False})
+    assert silent.parameters == pytest.approx(11_338_288_896, rel=0.002)

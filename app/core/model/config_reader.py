@@ -20,6 +20,7 @@ from app.core.model.readers.linear import LINEAR
 from app.core.model.readers.nested import holder_of_towers, text_part
 from app.core.model.readers.others import IMAGES, OTHERS
 from app.core.model.readers.sparse import SPARSE
+from app.core.model.readers.speaking import talker_count
 from app.core.model.readers.state_space import STATE_SPACE
 from app.core.model.readers.towers import audio_count, tower_count
 
@@ -93,7 +94,7 @@ def read_config(
     fields["name"] = (name or outer.text("_name_or_path") or kind)[:200]
     if parameters is not None:
         fields["parameters"] = parameters
-    tower = _tower(outer, fields, warnings)
+    tower = _tower(outer, fields, warnings) + talker_count(outer)
     try:
         model = _made(fields, tower, parameters, warnings, pointer)
     except InputFault as fault:

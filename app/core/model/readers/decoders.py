@@ -91,7 +91,7 @@ def llama_like(config: Config, kind: str) -> Fields:
         "hidden_size": hidden,
         "attention_heads": heads,
         "kv_heads": kv_heads[0] if len(set(kv_heads)) == 1 else tuple(kv_heads),
-        "head_dim": config.integer("head_dim", default=0) or max(1, hidden // heads),
+        "head_dim": config.integer("head_dim", "attention_head_dim", default=0) or max(1, hidden // heads),
         "intermediate_size": max(widths),
         "vocab_size": config.integer("vocab_size", "padded_vocab_size", limit="vocab_size"),
         "tied_embeddings": config.flag("tie_word_embeddings", kind in TIED_BY_DEFAULT),

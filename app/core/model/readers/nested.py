@@ -26,14 +26,14 @@ def text_part(outer: Config, depth: int = 0) -> tuple[Config, list[str]]:
         part = outer.inner(name)
         if part is None:
             continue
-        nested, _ = text_part(part, depth + 1)
+        nested, inside = text_part(part, depth + 1)
         merged = {**CLASS_DEFAULTS.get(nested.text("model_type"), {}), **nested.values}
         if nested.values.get("tie_word_embeddings") is None and outer.has("tie_word_embeddings"):
             merged["tie_word_embeddings"] = outer.values["tie_word_embeddings"]
         for key in ("vocab_size",):
             if merged.get(key) is None and outer.has(key):
                 merged[key] = outer.values[key]
-        return Config(merged, nested.pointer, nested.seen), left if outer.has(*TOWERS) else []
+        return Config(merged, nested.pointer, nested.seen), left if outer.has(*TOWERS) else inside
     return outer, left if outer.has("vision_config", "visual") else []
 
 
