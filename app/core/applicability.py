@@ -115,6 +115,11 @@ LATENCY_LIMIT = (
     modelled(lambda work: work.model.family == "decoder"),
     Condition("ignored_under_single_load", lambda work: work.load != "single"),
 )
+SERVICE = (
+    INFERS,
+    modelled(lambda work: work.model.family == "decoder"),
+    Condition("ignored_without_output", lambda work: bool(work.output_length)),
+)
 PADDING = (TRAINS, SEQUENCES, with_engine(lambda engine: engine.packs_sequences))
 OFFLOAD_EXPERTS = (
     Condition("ignored_without_experts", lambda work: bool(work.model.experts)),

@@ -15,6 +15,7 @@ from app.core.fields import TOKEN_FAMILIES, Field
 
 if TYPE_CHECKING:
     from app.core.model.architecture import ModelArchitecture
+    from app.core.workload import Workload
 
 USERS = 8
 EMBEDDING_BATCH = 32
@@ -41,6 +42,17 @@ def reads_only(model: ModelArchitecture) -> bool:
     """Embedding models and rerankers: they read passages and write nothing."""
     named = f"{model.id} {model.name}".lower()
     return any(word in named for word in _READERS)
+
+
+def waits(workload: Workload) -> bool:
+    """Whether users read along while it writes: a language model under a load of inference."""
+    work = workload
+    return (
+        not work.trains
+        and work.model.family == "decoder"
+        and not reads_only(work.model)
+        and work.load != "single"
+    )
 
 
 def _encodes(model: ModelArchitecture) -> bool:

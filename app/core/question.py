@@ -390,6 +390,60 @@ class Work:
     """Nobody stated it: it sets order and energy, and rejects nothing."""
 
 
+@answer()
+class Service:
+    """What users of a served language model are to get, all at once. A goal of 0 is none."""
+
+    users: int | None = declared(
+        None,
+        "integer",
+        "Users at once",
+        "How many wait for tokens at the same time; left open, the concurrent sequences.",
+        limits=Range(1, 1e6),
+        name="users",
+        flag="users",
+        counts=applicability.SERVICE,
+        group="run_more",
+    )
+    tokens_per_s_per_user: Figure | None = declared(
+        8.0,
+        "number",
+        "Tokens/s for each user",
+        "Least output speed of each user under that load; 0: any.",
+        limits=Range(0, 1e5, integer=False),
+        unit="token/s",
+        name="user_speed",
+        flag="user-speed",
+        counts=applicability.SERVICE,
+        group="run",
+        shown=("8",),
+    )
+    first_token_s: Figure | None = declared(
+        10.0,
+        "number",
+        "First token within",
+        "Longest wait for the first token under that load, seconds; 0: any.",
+        limits=Range(0, 1e5, integer=False),
+        unit="s",
+        name="first_token",
+        flag="first-token",
+        counts=applicability.SERVICE,
+        group="run",
+        shown=("10",),
+    )
+    spare_hosts: int = declared(
+        0,
+        "integer",
+        "Spare machines",
+        "Machines with cards kept for a failure; a strict service level takes one.",
+        limits=Range(0, 64),
+        name="spare_hosts",
+        flag="spare-hosts",
+        group="cost_more",
+        shown=("0",),
+    )
+
+
 def _asked(label: str, help: str) -> Any:
     return declared(None, "answer", label, help, group="cards_more", hint="not said")
 
@@ -437,6 +491,7 @@ class ShortlistQuestion:
         group="cost",
         shown=("total_cost",),
     )
+    service: Service | None = None
     price_rules: PriceRules = field(default_factory=PriceRules)
     price_overrides: Mapping[str, float] = declared(
         dict,
@@ -541,6 +596,7 @@ FIELDS: tuple[Field, ...] = (
     *fields_of(Parallelism, "workload.parallelism"),
     *fields_of(Offload, "workload.offload"),
     *fields_of(ShortlistQuestion, ""),
+    *fields_of(Service, "service"),
     *fields_of(Work, "work"),
     *fields_of(Budget, "budget"),
     *fields_of(Economics, "economics"),
@@ -556,6 +612,7 @@ BY_PLACE: Mapping[str, Field] = {one.place: one for one in FIELDS}
 PARTS: Mapping[str, type] = {
     "workload.parallelism": Parallelism,
     "workload.offload": Offload,
+    "service": Service,
     "work": Work,
     "budget": Budget,
     "economics": Economics,

@@ -188,6 +188,7 @@ _MONEY = {
     "servers": Symbol("", "whole servers of eight"),
     "machine_cny": Symbol("CNY", "machine without cards, of its class"),
     "machines": Symbol("", "machines"),
+    "with_spares": Symbol("", "machines with the spare ones over those that work"),
     "machines_bought": Symbol("", "machines that are bought"),
     "network_cny": Symbol("CNY", "network of each machine beyond the first"),
     "host_load_w": Symbol("W", "machines without their cards, at load"),

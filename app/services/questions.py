@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.catalog.snapshot import Snapshot
-from app.core.defaults import epoch_samples, usual_values
+from app.core.defaults import epoch_samples, usual_values, waits
 from app.core.defaults import work as usual_work_of
 from app.core.engines import framework_names, is_engine
 from app.core.estimates import Assumption
@@ -33,6 +33,7 @@ from app.core.question import (
     Filters,
     PriceRules,
     SeedQuestions,
+    Service,
     ShortlistQuestion,
     Work,
     ignored,
@@ -137,6 +138,7 @@ def parse_shortlist(
     body.raise_faults()
     by_framework, engine_said = _by_framework(_certain(workload), filters)
     work, usual_work = body.work(by_framework)
+    service, usual_service = body.service(by_framework)
     question = ShortlistQuestion(
         workload=by_framework,
         counts=counts,
@@ -146,11 +148,18 @@ def parse_shortlist(
         price_rules=body.part("price_rules", PriceRules) or PriceRules(),
         price_overrides=overrides,
         work=work,
+        service=service,
         questions=body.part("questions", SeedQuestions) or SeedQuestions(),
         **{name: body.top(name, BY_PLACE[name].default) for name in _TOPS},
     )
     echo = {k: v for k, v in body.data.items() if k != "title"}
-    used = (*body.defaults(by_framework), *engine_said, *usual_work, *_frame_defaults(body.clean, question))
+    used = (
+        *body.defaults(by_framework),
+        *engine_said,
+        *usual_work,
+        *usual_service,
+        *_frame_defaults(body.clean, question),
+    )
     return ShortlistRequest(question, as_of, body.top("title", ""), given, echo, used)
 
 
@@ -257,7 +266,7 @@ class _Body:
                 self.fault(("workload", one.key), f"{one.key}_required")
         if model is None or any(e.pointer.startswith("/workload") for e in self.errors):
             return None
-        usual = self._usual(model, values)
+        usual = self._usual(model, values) | self._users(values)
         workload = Workload(
             model,
             batch_stated="batch_size" in given,
@@ -267,6 +276,12 @@ class _Body:
         )
         self._attempt(lambda: resolve(workload))
         return workload
+
+    def _users(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Users are the sequences that run together, where nobody says otherwise."""
+        users = getattr(getattr(self.model, "service", None), "users", None)
+        task, open_batch = values.get("task", "inference"), "batch_size" not in self.clean["workload"]
+        return {"batch_size": users} if self.buys and users and open_batch and task == "inference" else {}
 
     def _usual(self, model: ModelArchitecture, values: Mapping[str, Any]) -> dict[str, Any]:
         """What a purchase question takes where it says nothing, by task and model."""
@@ -309,6 +324,23 @@ class _Body:
         if usual.samples is not None:
             notes.append(Assumption("work.samples_per_epoch", usual.samples, "usual_samples_per_epoch"))
         return Work(usual.amount, usual.unit, usual.samples, assumed=True), tuple(notes)
+
+    def service(self, workload: Workload) -> tuple[Service | None, tuple[Assumption, ...]]:
+        """What users are to get, with what was assumed of it; None where nobody waits or nothing is asked.
+
+        Of language models that write, each user reads along unless the question says that nobody does.
+        """
+        said = self.data.get("service", {})
+        if said is None or not waits(workload):
+            return None, ()
+        found = self.part("service", Service) or Service()
+        goals = ("tokens_per_s_per_user", "first_token_s")
+        notes = [
+            Assumption(f"service.{name}", getattr(found, name), "usual_service")
+            for name in goals
+            if said.get(name) is None
+        ]
+        return found, tuple(notes)
 
     def _architecture(self, model: Any) -> ModelArchitecture | None:
         if model is None or any(e.pointer.startswith("/workload/model") for e in self.errors):

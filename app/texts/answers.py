@@ -276,6 +276,15 @@ ANSWERS: dict[str, str] = {
     # Why a card is not on the list
     "rejected_memory": N_("Needs {need_gib} on each card, {usable_gib} are usable: {shortfall_gib} short."),
     "rejected_memory_unknown": N_("Its usable memory is not known."),
+    "rejected_service": N_(
+        "{count} of them serve {users} users with {tokens_per_s_per_user} tokens/s each and the first token "
+        "after {first_token_s} s: less than was asked."
+    ),
+    "remedy_service": N_(
+        "Accept {tokens_per_s_per_user} tokens/s for each user, the first after {first_token_s} s."
+    ),
+    "usual_service": N_("Not stated; what a reader takes for fluent. 0 removes it."),
+    "ignored_without_output": N_("It counts where tokens are written."),
     "rejected_budget": N_("With host it costs {needed}, {over} above the budget."),
     "rejected_power": N_("Draws {power_w}, above the limit of {limit_w}."),
     "rejected_count": N_("{count} cards are more than the limit."),
@@ -460,12 +469,10 @@ ANSWERS: dict[str, str] = {
     "saturated_sequences": N_("Not stated; the engine is full: so many sequences at once."),
     "tf32_runs_as_fp32": N_("{gpu} has no TF32: it computes in FP32, at the speed of FP32."),
     "latency_limit_unreachable": N_(
-        "{limit_ms} ms per token cannot be kept: one sequence at a time takes {reachable_ms} ms. The speed "
-        "is that of one at a time."
+        "{limit_ms} ms per token cannot be kept: under this load a token takes {reachable_ms} ms."
     ),
     "rejected_latency": N_(
-        "One token takes at least {reachable_ms} ms, longer than the {limit_ms} ms allowed, even one "
-        "sequence at a time."
+        "Under this load a token takes at least {reachable_ms} ms, longer than the {limit_ms} ms allowed."
     ),
     "remedy_latency_limit": N_(
         "Allow {allowed_ms} ms per token, or take a smaller model or fewer bits per weight."

@@ -139,6 +139,7 @@ WORK_UNIT: dict[str, str | Pair] = {
 }
 REJECTION = {
     "memory": N_("Memory"),
+    "service": N_("Service"),
     "budget": N_("Budget"),
     "power": N_("Power"),
     "count": N_("Card count"),

@@ -80,7 +80,15 @@ STATED: dict[str, tuple[Any, ...]] = {
 }
 # What these change depends on figures, not on the kind of question: a limit that binds only for some cards, a
 # kernel that only long sequences tell apart. They are not called ignored.
-WITHOUT_EFFECT_HERE = {"attention", "compile", "engine_version", "software", "gradient_checkpointing"}
+WITHOUT_EFFECT_HERE = {
+    "attention",
+    "compile",
+    "engine_version",
+    "software",
+    "gradient_checkpointing",
+    # It rejects options of a shortlist; the figures are those of the load that was asked for.
+    "latency_limit_ms",
+}
 
 
 def questions(model: ModelArchitecture) -> Iterator[Workload]:

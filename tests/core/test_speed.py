@@ -188,7 +188,6 @@ def test_whole_run_is_output_over_both_phases():
 def test_a_latency_limit_bounds_the_sequences_in_flight():
     asked = Workload(
         LLAMA_8B,
-        batch_size=256,
         sequence_length=8192,
         output_length=512,
         load="saturated",

@@ -145,7 +145,7 @@ def test_an_open_batch_fills_the_engine_and_the_answer_says_with_how_many():
 
 
 def test_a_limit_below_one_step_is_said_with_what_can_be_reached():
-    late = replace(CHAT, batch_size=64, latency_limit_ms=1.0)
+    late = replace(CHAT, load="saturated", latency_limit_ms=1.0)
     found = estimate(late, ONE, H100)
     said = latency_unreachable(late, found)
     assert said is not None
@@ -160,6 +160,17 @@ def test_a_limit_below_one_step_is_said_with_what_can_be_reached():
         assert latency_unreachable(kept, answer) is None
         assert answer.detail["time_per_output_token_s"] * 1000.0 <= limit * 1.000001
     assert latency_unreachable(replace(late, load="single"), found) is None
+
+
+def test_a_limit_under_a_stated_load_does_not_send_users_away():
+    free = estimate(replace(CHAT, batch_size=64), ONE, H100)
+    late = replace(CHAT, batch_size=64, latency_limit_ms=1.0)
+    found = estimate(late, ONE, H100)
+    assert found.detail["concurrent_sequences"] == 64.0
+    assert found.detail == free.detail
+    said = latency_unreachable(late, found)
+    assert said is not None
+    assert said.params["reachable_ms"] == found.detail["time_per_output_token_s"] * 1000.0
 
 
 def listed(limit_ms: float | None):

@@ -136,3 +136,21 @@ def test_stated_use_is_rented_where_that_costs_less_and_assumed_use_never_is(sna
     chosen = next(o for o in answer.options if o.rank == answer.recommendation.rank)
     assert chosen.rental is not None and chosen.rental.total_cny < chosen.cost.total_cny
     assert next(c for c in answer.contenders if "rent" in c.names).rank == chosen.rank
+
+
+CHAT = {"workload": {"model": {"preset": "qwen3-14b"}, "precision": "int4", "sequence_length": 4096}}
+
+
+def test_users_wait_for_tokens_unless_the_question_says_that_nobody_does(snapshot: Snapshot) -> None:
+    answer = shortlist(CHAT, snapshot, DAY)
+    assumed = {a.field: a.value for a in answer.assumptions}
+    assert (assumed["service.tokens_per_s_per_user"], assumed["service.first_token_s"]) == (8.0, 10.0)
+    for option in answer.options:
+        assert option.service is not None and option.service.met
+        assert option.service.tokens_per_s_per_user >= 8.0
+    free = shortlist({**CHAT, "service": None}, snapshot, DAY)
+    assert not {a.field for a in free.assumptions} & set(assumed) & {"service.first_token_s"}
+    assert free.feasible >= answer.feasible
+    crowd = shortlist({**CHAT, "service": {"users": 64}}, snapshot, DAY)
+    assert {o.service.users for o in crowd.options if o.service} == {64}
+    assert crowd.question.workload.batch_size == 64

@@ -42,12 +42,14 @@ def test_a_limit_out_of_reach_is_a_warning_with_what_is_reachable(snapshot, lang
         {"workload": {**CHAT, "latency_limit_ms": 1}, "gpu": "h100-sxm5-80gb"}, snapshot, DAY
     ).warnings
     assert coded.code == "latency_limit_unreachable"
-    # vLLM on one H100, 8B in bf16: 6.5 to 8 ms per token for one sequence.
+    # vLLM on one H100, 8B in bf16: 6.5 to 8 ms per token for the one sequence that is asked for.
     assert 6.0 <= coded.params["reachable_ms"] <= 9.0
     assert speed(snapshot, language, latency_limit_ms=20, batch_size=64)["warnings"] == []
 
 
-@pytest.mark.parametrize(("language", "words"), [("en", "One token takes at least"), ("zh", "每 token 最快")])
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "Under this load a token takes at least"), ("zh", "在这个负载下")]
+)
 def test_the_shortlist_rejects_what_cannot_keep_the_limit(snapshot, language, words):
     body = {"workload": {**CHAT, "batch_size": 16, "latency_limit_ms": 1}}
     answer = as_json(calculator.shortlist(body, snapshot, DAY), language)

@@ -13,6 +13,7 @@ from app.core.decide.filters import STAGES
 from app.core.decide.grid import Best
 from app.core.decide.options import objective_score, too_late
 from app.core.decide.pricing import LEVELS, PriceGrid
+from app.core.decide.service import ROUNDING
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
 from app.core.gpu_table import Flags, Floats, GpuTable, Index
@@ -154,11 +155,10 @@ def regions_asked(question: ShortlistQuestion) -> tuple[str, ...]:
 
 
 def hours_limit(question: ShortlistQuestion) -> float:
-    """Hours in which the work must be done: the deadline, else a month of inference or the whole horizon."""
-    if question.deadline_hours is not None:
-        return question.deadline_hours
+    """Hours in which the work must be done: a month of inference or the horizon; a deadline tightens it."""
     month = question.economics.hours_per_month
-    return month * question.economics.months if question.workload.trains else month
+    whole = month * question.economics.months if question.workload.trains else month
+    return whole if question.deadline_hours is None else min(question.deadline_hours, whole)
 
 
 @derived
@@ -198,6 +198,8 @@ def _stages(
     stop("unpriced", np.isnan(prices.purchase_cny))
     if filters.max_power_w is not None:
         stop("power", ~(power <= filters.max_power_w)[..., np.newaxis])
+    if best.missed is not None:
+        stop("service", ~(best.missed <= ROUNDING)[..., np.newaxis])
     stop("memory", (best.level == 0)[..., np.newaxis])
     if filters.max_count is not None:
         stop("count", (np.asarray(best.counts) > filters.max_count)[np.newaxis, :, np.newaxis])

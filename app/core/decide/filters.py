@@ -27,6 +27,7 @@ STAGES = (
     "availability",
     "count",
     "memory",
+    "service",
     "power",
     "unpriced",
     "stale_price",

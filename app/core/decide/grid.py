@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.core.decide.options import within_latency_first
+from app.core.decide.service import ROUNDING, ServiceGrid, service_grid
 from app.core.estimates import MemoryEstimate, Verdict
 from app.core.gpu import Benchmark, Gpu
 from app.core.gpu_table import ComputeRate, Flags, Floats, GpuTable, Index, compute_rate
 from app.core.memory.estimator import Draft, draft
 from app.core.plan import CARDS_PER_HOST, legal_plans
+from app.core.question import Service
 from app.core.speed import SpeedGrid, speed_grid
 from app.core.workload import Parallelism, Workload
 
@@ -41,6 +43,8 @@ class Grid:
     """(cards, plans) usable - used - expected."""
     rate: ComputeRate
     """(cards,)."""
+    service: ServiceGrid | None = None
+    """What users get; None where nobody waits for tokens."""
 
     def memory(self, plan: int) -> MemoryEstimate:
         """The need of a plan with its parts; one object for all cards that ask."""
@@ -68,6 +72,8 @@ class Best:
     flops_per_unit: Floats
     token_ms: Floats | None = None
     """Of one output token, (cards, counts); None where no limit is asked of it."""
+    missed: Floats | None = None
+    """As in `ServiceGrid`, (cards, counts)."""
 
 
 def build_grid(
@@ -79,6 +85,7 @@ def build_grid(
     max_cards_per_host: int = CARDS_PER_HOST,
     rows: Index | None = None,
     usable_plan: Callable[[Parallelism], bool] | None = None,
+    goals: Service | None = None,
 ) -> Grid:
     """Evaluate memory once per plan, then fit and speed of cards under every plan.
 
@@ -86,7 +93,7 @@ def build_grid(
     ----------
     work: a resolved workload. table, gpus: the cards in one order. counts: numbers of cards to try.
     benchmarks: measurements. max_cards_per_host: size of a host. rows: of the cards that are asked about; all
-    by default. usable_plan: which plans may serve; None: all that are legal.
+    by default. usable_plan: which plans may serve; None: all that are legal. goals: what users are to get.
 
     Returns
     -------
@@ -106,15 +113,17 @@ def build_grid(
     if work.beyond_context:
         # The memory may hold it; the model has not learnt it.
         level = np.minimum(level, 1).astype(np.int8)
+    speed = speed_grid(work, plans, table, gpus, benchmarks, rows)
     return Grid(
         plans=plans,
         cards=np.array([p.cards for p in plans], dtype=np.intp),
         drafts=drafts,
         expected_gib=expected,
-        speed=speed_grid(work, plans, table, gpus, benchmarks, rows),
+        speed=speed,
         level=level,
         margin_gib=margin,
         rate=rate if rows is None else rate.take(rows),
+        service=service_grid(work, speed, goals),
     )
 
 
@@ -136,6 +145,12 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
     room = np.where(np.isnan(grid.margin_gib), -1e9, grid.margin_gib)
     token_ms = grid.speed.token_ms
     relative = within_latency_first(relative, token_ms, grid.speed.limit_ms, KEEPS_LIMIT)
+    missed = None if grid.service is None else grid.service.missed
+    if missed is not None:
+        # What misses a goal goes by how nearly; what meets all of them stands above.
+        late = ~(missed <= ROUNDING)
+        near = 1.0 / np.maximum(np.nan_to_num(missed, nan=np.inf), 1.0)
+        relative = np.where(late, near, relative + 2.0 * KEEPS_LIMIT)
     score = np.where(grid.level > 0, grid.level * 10.0 + relative, room * 1e-9)
     present, picks = [], []
     for count, columns in grid.columns(counts):
@@ -155,6 +170,7 @@ def best_plans(grid: Grid, counts: Sequence[int]) -> Best:
         margin_gib=np.asarray(taken(grid.margin_gib), dtype=np.float64),
         flops_per_unit=np.asarray(taken(flops), dtype=np.float64),
         token_ms=None if token_ms is None else np.asarray(taken(token_ms), dtype=np.float64),
+        missed=None if missed is None else np.asarray(taken(missed), dtype=np.float64),
     )
 
 

@@ -94,6 +94,13 @@ class HostNeed:
     load_w: float
     """Of all machines, cards apart."""
     idle_w: float
+    spare: int = 0
+    """Of the nodes, those kept for a failure, with their cards."""
+
+    @property
+    def with_spares(self) -> float:
+        """Cards that are bought over those that work."""
+        return self.nodes / (self.nodes - self.spare)
 
     @property
     def cny(self) -> float:
@@ -111,6 +118,7 @@ class HostNeed:
             self.network_cny,
             self.load_w,
             self.idle_w,
+            self.spare,
         )
 
 
@@ -137,6 +145,7 @@ def host_need(
     per_host: int,
     module: bool,
     included: bool = False,
+    spare: int = 0,
 ) -> HostNeed:
     """Machines for so many cards.
 
@@ -144,7 +153,7 @@ def host_need(
     ----------
     classes: what can be bought. economics: whether machines are there, or their price per card. count: cards.
     per_host: most cards of one machine. module: the cards are modules of a baseboard. included: bought whole,
-    the machine is in the price of its cards.
+    the machine is in the price of its cards. spare: machines kept for a failure; they idle.
 
     Returns
     -------
@@ -154,15 +163,18 @@ def host_need(
     largest = max((h.cards for h in classes if (h.kind == MODULE_SERVER) == module), default=per_host)
     nodes = max(1, math.ceil(count / min(per_host, largest)))
     host = cheapest(classes, SERVER_CARDS if included else math.ceil(count / nodes), module, nodes > 1)
-    load, idle = (nodes * host.load_w, nodes * host.idle_w) if host else (0.0, 0.0)
+    load, idle = (nodes * host.load_w, (nodes + spare) * host.idle_w) if host else (0.0, 0.0)
     stated = economics.host_cny_per_gpu
     if stated is not None and not included:
-        return HostNeed(host, nodes, 0, stated * count, 0.0, load, idle)
+        cards = count * (nodes + spare) / nodes
+        return HostNeed(host, nodes + spare, 0, stated * cards, 0.0, load, idle, spare)
     own = is_own(economics, count, nodes, module or included)
-    bought = 0 if own or host is None else nodes
+    # One machine is there by assumption; that a second one is nobody said.
+    assumed = own and economics.host is None
+    bought = 0 if host is None else (spare if assumed else 0) if own else nodes + spare
     network = 0.0 if own or host is None else (nodes - 1) * (host.network_cny or 0.0)
     price = 0.0 if host is None or included else bought * host.expected_cny
-    return HostNeed(host, nodes, bought, price, network, load, idle)
+    return HostNeed(host, nodes + spare, bought, price, network, load, idle, spare)
 
 
 LOOSE, WHOLE, BOARDED = range(3)
@@ -186,11 +198,15 @@ class HostGrid:
 
 
 def host_grid(
-    classes: Sequence[HostClass], economics: Economics, counts: Sequence[int], per_host: int
+    classes: Sequence[HostClass],
+    economics: Economics,
+    counts: Sequence[int],
+    per_host: int,
+    spare: int = 0,
 ) -> HostGrid:
     """Machines for every count of a question, as in `host_need`."""
     needs = tuple(
-        tuple(host_need(classes, economics, count, per_host, module, included) for count in counts)
+        tuple(host_need(classes, economics, count, per_host, module, included, spare) for count in counts)
         for module, included in ((False, False), (False, True), (True, True))
     )
     machine = cheapest(classes, SERVER_CARDS, module=False)

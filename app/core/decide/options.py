@@ -11,6 +11,7 @@ import numpy as np
 from app.core.answer import AnyMap, Figure, OptionLabel, answer
 from app.core.decide.engine_support import CardSupport
 from app.core.decide.host import HostUse
+from app.core.decide.service import Served
 from app.core.estimates import (
     Assumption,
     Basis,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 REJECTION_CODES = (
     "memory",
+    "service",
     "budget",
     "power",
     "count",
@@ -261,6 +263,8 @@ class Option:
     """What 1000 yuan buy."""
     reasons: tuple[Message, ...]
     """Why it stands where it does, in sentences."""
+    service: Served | None = None
+    """What users get; null where nobody waits for tokens."""
     host: HostUse | None = None
     """The machines around the cards; null in answers of before they were counted by class."""
     support: CardSupport = CardSupport("unknown")
@@ -313,8 +317,8 @@ class Rejected:
     count: int
     """The count at which least is missing."""
     code: str
-    """memory, budget, power, count, vendor, framework, os, support, feature, precision, availability,
-    unpriced, evidence, stale_price or deadline."""
+    """memory, service, budget, power, count, vendor, framework, os, support, feature, precision,
+    availability, unpriced, evidence, stale_price or deadline."""
     text: Message
     """Why, in a sentence."""
     shortfall_gib: Figure | None = None

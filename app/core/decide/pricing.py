@@ -150,7 +150,7 @@ def price_grid(
         conditions=conditions,
         choices=choices,
         servers=servers,
-        purchase_cny=np.where(by_server, whole, purchase),
+        purchase_cny=np.where(by_server, whole, purchase) * hosts.over(how, "with_spares"),
         host_cny=hosts.over(how, "cny"),
         by_server=by_server,
         stale=np.where(by_server, stale_server[spread], stale_card[spread]),

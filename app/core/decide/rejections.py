@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
@@ -113,11 +114,25 @@ def _price_rejection(ranking: Ranking, cell: Cell, code: str, params: dict[str, 
     return Message(f"rejected_{code}", params | seen | (band if code == "evidence" else {}))
 
 
+def _over_limit(ranking: Ranking, cell: Cell, code: str, outlay: float) -> dict[str, object]:
+    """What is needed and what is allowed, where a limit on money or power is passed."""
+    row, n, _ = cell
+    question = ranking.question
+    if code == "budget" and question.budget is not None:
+        amount = question.budget.amount
+        return {"needed": outlay, "amount": amount, "over": outlay - amount}
+    if code == "power":
+        power = float(ranking.candidates.power_w[row, n])
+        return {"power_w": power, "limit_w": question.filters.max_power_w}
+    return {}
+
+
 def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
     row, n, k = cell
     question, gpu = ranking.question, ranking.gpus[row]
     count = ranking.best.counts[n]
     params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
+    params |= _over_limit(ranking, cell, code, outlay)
     shortfall = None
     message = None
     late = _late(ranking, row, n) if code == "deadline" else None
@@ -137,22 +152,13 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
                 "usable_gib": float(ranking.usable_gib[row]),
                 "shortfall_gib": shortfall,
             }
-    elif code == "budget" and question.budget is not None:
-        params |= {
-            "needed": outlay,
-            "amount": question.budget.amount,
-            "over": outlay - question.budget.amount,
-        }
-    elif code == "power":
-        params |= {
-            "power_w": float(ranking.candidates.power_w[row, n]),
-            "limit_w": question.filters.max_power_w,
-        }
     elif late is not None:
         message, remedy = latency_rejection(gpu.name, count, *late)
     elif code == "deadline" and ranking.candidates.hours is not None:
         params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
         params["deadline_hours"] = hours_limit(question)
+    elif code == "service":
+        message, remedy = _short_of_service(ranking, cell)
     elif code in ("unpriced", "stale_price", "evidence"):
         message = _price_rejection(ranking, cell, code, params)
     source = None
@@ -168,6 +174,29 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
         remedy=remedy or simple_remedy(code, params),
         source=source,
     )
+
+
+def _short_of_service(ranking: Ranking, cell: Cell) -> tuple[Message, Remedy | None]:
+    """What users would get, what was asked, and the goals that it would meet."""
+    row, n, _ = cell
+    grid, goals = ranking.grid.service, ranking.question.service
+    assert grid is not None and goals is not None
+    plan = int(ranking.best.plan[row, n])
+    speed, wait = float(grid.per_user[row, plan]), float(grid.first_token_s[row, plan])
+    params = {
+        "gpu": ranking.gpus[row].name,
+        "count": ranking.best.counts[n],
+        "users": float(grid.users[row, plan]),
+        "tokens_per_s_per_user": speed,
+        "first_token_s": wait,
+    }
+    change: dict[str, float] = {}
+    if goals.tokens_per_s_per_user and speed < goals.tokens_per_s_per_user:
+        change["service.tokens_per_s_per_user"] = math.floor(speed * 100.0) / 100.0
+    if goals.first_token_s and wait > goals.first_token_s:
+        change["service.first_token_s"] = math.ceil(wait * 100.0) / 100.0
+    remedy = Remedy("change_service", Message("remedy_service", params), change) if change else None
+    return Message("rejected_service", params), remedy
 
 
 def _if_sold(ranking: Ranking, cell: Cell) -> Remedy | None:

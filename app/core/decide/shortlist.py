@@ -44,6 +44,7 @@ from app.core.decide.reasons import (
 from app.core.decide.recommendation import holds, outcome
 from app.core.decide.rejections import rejections
 from app.core.decide.robustness import RIVALS, robustness
+from app.core.decide.service import Served
 from app.core.decide.support import FrameworkRelease
 from app.core.decide.worked import option_formulas
 from app.core.estimates import Assumption, Message
@@ -200,7 +201,7 @@ def evaluate_grid(
     rows = np.array([i for i in range(len(asked_gpus)) if i not in cards.stage], dtype=np.intp)
     host = question.filters.max_cards_per_host
     parted = partial(parts_tenants, work=work) if question.questions.tenants else None
-    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows], parted)
+    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows], parted, question.service)
     best = best_plans(grid, counts)
     priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices, hosts)
     offers = priced.take(rows)
@@ -247,11 +248,20 @@ def _priced(
 ) -> PriceGrid:
     """As `price_grid`; nothing of the workload enters, so questions in one frame share it."""
     frame, per_host = question.economics, question.filters.max_cards_per_host
-    machines = host_grid(hosts, frame, counts, per_host)
+    spare = question.service.spare_hosts if question.service else 0
+    machines = host_grid(hosts, frame, counts, per_host, spare)
     if question.price_overrides or question.filters.gpus:
         # The asker's own prices and choice of cards are objects that no other question brings.
         return price_grid(question, gpus, counts, prices, servers, machines)
-    asked = (question.filters.conditions, counts, frame.host, frame.host_cny_per_gpu, per_host, Same(hosts))
+    asked = (
+        question.filters.conditions,
+        counts,
+        frame.host,
+        frame.host_cny_per_gpu,
+        per_host,
+        spare,
+        Same(hosts),
+    )
     return keep(
         table,
         "price_grids",
@@ -360,10 +370,23 @@ def _option(
         cost=cost,
         metrics=_metrics(ranking, row, n, k),
         reasons=why,
+        service=_served(ranking, row, plan),
         host=ranking.prices.machines(row, n, k).use(),
         support=ranking.asked.support[int(ranking.rows[row])],
         flags=(*ranking.asked.filter.flags.get(int(ranking.rows[row]), ()), *flags),
         robustness=firm,
+    )
+
+
+def _served(ranking: Ranking, row: int, plan: int) -> Served | None:
+    grid = ranking.grid.service
+    if grid is None:
+        return None
+    return Served(
+        users=float(grid.users[row, plan]),
+        tokens_per_s_per_user=float(grid.per_user[row, plan]),
+        first_token_s=float(grid.first_token_s[row, plan]),
+        met=bool(grid.met[row, plan]),
     )
 
 

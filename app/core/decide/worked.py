@@ -74,8 +74,11 @@ def _purchase(ranking: Ranking, cell: Cell) -> tuple[Any, Any]:
     host = _host(ranking, cell)
     if by_server:
         servers = ranking.best.counts[n] // SERVER_CARDS
-        return (price if servers == 1 else price * given(servers, "servers")), host
-    return price * given(ranking.best.counts[n], "count"), host
+        bought = price if servers == 1 else price * given(servers, "servers")
+    else:
+        bought = price * given(ranking.best.counts[n], "count")
+    spares = ranking.prices.machines(row, n, k).with_spares
+    return (bought if spares == 1.0 else bought * given(spares, "with_spares")), host
 
 
 def _host(ranking: Ranking, cell: Cell) -> Any:
@@ -85,12 +88,13 @@ def _host(ranking: Ranking, cell: Cell) -> Any:
     stated = ranking.question.economics.host_cny_per_gpu
     if stated is not None and ranking.prices.how[row, n, k] == LOOSE:
         economics = cast(Economics, Probe(ranking.question.economics))
-        return economics.host_cny_per_gpu * given(ranking.best.counts[n], "count")
+        each = economics.host_cny_per_gpu * given(ranking.best.counts[n], "count")
+        return each if need.with_spares == 1.0 else each * given(need.with_spares, "with_spares")
     machines, network = 0.0, 0.0
     if need.machines_cny and need.host is not None:
         machines = given(need.host.expected_cny, "machine_cny") * given(need.bought, "machines_bought")
     if need.network_cny and need.host is not None and need.host.network_cny is not None:
-        further = given(need.nodes, "machines") - 1.0
+        further = given(need.nodes - need.spare, "machines") - 1.0
         network = given(need.host.network_cny, "network_cny") * further
     return machines + network
 

@@ -67,8 +67,8 @@ class SpeedGrid:
 
         Notes
         -----
-        As many sequences run together as keep the limit. Where one alone does not, this is above it: the
-        least that the card reaches.
+        Under the load that was asked for. Where nobody said how many sequences, as many run together as keep
+        the limit; where one alone does not, this is above it: the least that the card reaches.
         """
         if self.limit_ms is None:
             return None
@@ -254,7 +254,7 @@ def _grid(
         found = found.with_own(_own_correction(work, terms, plans, table, gpus, index))
     shape = Shape.of(work)
     limit_ms = work.latency_limit_ms if work.load != "single" and "decode" in terms.detail else None
-    if limit_ms:
+    if limit_ms and work.fills_engine:
         # Measured decoding, not the model's, has to keep the limit.
         allowed = limit_ms / 1000.0 * np.exp(found.offset.get("decode", 0.0))
         shape = replace(shape, token_limit_s=allowed)

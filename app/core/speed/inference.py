@@ -319,13 +319,15 @@ def decoder_terms(work: Workload, shape: Shape, plans: Plans, cards: GpuTable, r
         held = np.floor((room - loaded) * stages / np.maximum(kv_s * bandwidth, 1.0))
         together = np.minimum(together, np.maximum(np.nan_to_num(held, nan=np.inf), 1.0))
         together = named(together, "sequences_held")
-    if work.latency_limit_ms and work.load != "single":
+    if work.latency_limit_ms and work.fills_engine:
+        # Nobody said how many users: as many as keep the limit. Where they are said, all of them are served.
         limited = True
         limit_s = work.latency_limit_ms / 1000.0 if shape.token_limit_s is None else shape.token_limit_s
         # Traffic between cards is a line over the sequences too.
         link_each_s = reduce_s(2.0) + exchange_s(2.0) - reduce_s(1.0) - exchange_s(1.0)
         fixed = weights_s + engine_s + hops_s + reduce_s(1.0) + exchange_s(1.0) - link_each_s
-        each = np.maximum(kv_s, token_s) + sequence_s + link_each_s
+        # Traffic and products add at most: what is let in keeps the limit.
+        each = kv_s + token_s + sequence_s + link_each_s
         allowed = np.floor((limit_s - fixed) / each)
         # Not even one keeps a limit below its own step: `SpeedGrid.token_ms` shows it.
         together = named(np.clip(np.minimum(together, allowed), 1.0, None), "sequences_in_limit")
