@@ -13,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from app import __version__
 from app.error_handlers import error_response, install_error_handlers
 from app.errors import AppError
+from app.middleware.departures import Departures
 from app.middleware.guards import BodyLimit, CrossOriginGuard, ReadinessGate, SignIn
 from app.middleware.outward import Compression, ErrorBoundary, HeadAsGet, RequestId, SecurityHeaders, Timing
 from app.operations import Metrics, configure_logging, operations_router
@@ -85,6 +86,7 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
         ReadinessGate, refuse=error_response, is_open=lambda: runtime.is_open, open_or_fault=open_or_fault
     )
     app.add_middleware(HeadAsGet)
+    app.add_middleware(Departures)
     app.add_middleware(
         BodyLimit,
         limit=settings.max_body_bytes,

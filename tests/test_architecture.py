@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 APP = ROOT / "app"
 
 # Modules that know nothing of the layers and that every layer but core and charts may use.
-LEAVES = frozenset({"caching", "settings", "errors", "resources", "negotiation", "static_files"})
+LEAVES = frozenset({"caching", "settings", "errors", "resources", "negotiation", "static_files", "stopping"})
 LAYERS: dict[str, frozenset[str]] = {
     "core": frozenset(),
     # Sentences and words: what core says by code, and what the pages, charts and commands say themselves.
@@ -30,12 +30,13 @@ LAYERS: dict[str, frozenset[str]] = {
     # The command line with its commands; it may start the server and look after the database.
     "cli": LEAVES | {"core", "services", "catalog", "commands", "texts"},
     "commands": LEAVES | {"core", "services", "catalog", "main", "texts"},
-    "middleware": frozenset({"errors", "negotiation", "settings"}),
+    "middleware": frozenset({"errors", "negotiation", "settings", "stopping"}),
     "caching": frozenset(),
     "settings": frozenset(),
     "errors": frozenset(),
     "resources": frozenset(),
     "negotiation": frozenset(),
+    "stopping": frozenset(),
     "static_files": frozenset({"resources", "negotiation"}),
 }
 # What services hand to whoever asks: the catalogue of one version, a value that nobody can change.

@@ -23,7 +23,7 @@ from app.catalog.backup import check_copy
 from app.catalog.changes import Author, Row, plan, write
 from app.catalog.columns import CATALOG_ROWS
 from app.catalog.db import create_engine_from_url, reading, transaction, upgrade
-from app.catalog.imports.files import MAX_BYTES, MAX_CELL
+from app.catalog.imports.sheets import MAX_BYTES, MAX_CELL
 from app.catalog.imports.values import ImportRefused, RowFault, guard, shown, unguard
 from app.catalog.versions import bump, compute, latest, table_of
 

@@ -19,8 +19,9 @@ from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading, transaction
 from app.catalog.imports import quotes as quote_rows
 from app.catalog.imports.complete import Completer, Incomplete, Rows, register
+from app.catalog.imports.deadline import Deadline
 from app.catalog.imports.doubts import Doubt, doubts_of
-from app.catalog.imports.files import Deadline, Objects, Sheet, read_file
+from app.catalog.imports.files import read_file
 from app.catalog.imports.references import References
 from app.catalog.imports.rows import (
     Faults,
@@ -32,6 +33,7 @@ from app.catalog.imports.rows import (
     records_of_objects,
     records_of_table,
 )
+from app.catalog.imports.sheets import Objects, Sheet
 from app.catalog.imports.values import ImportRefused, RowFault, guard
 from app.catalog.records import CONFIRMED
 from app.catalog.versions import latest, table_of
@@ -236,7 +238,7 @@ def _rows(
     made: list[tuple[Parsed, Rows]] = []
     lines: dict[str, int] = {}
     for number, record in enumerate(records):
-        if number % 1_000 == 0:
+        if number % 100 == 0:
             deadline.check()
         parsed = reader.read(record)
         if parsed is None:

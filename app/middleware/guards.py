@@ -46,8 +46,22 @@ def too_large(limit: int) -> AppError:
     )
 
 
+def packed() -> AppError:
+    """The error for a body in a content coding: what it unpacks to could not be bounded by its length."""
+    return AppError(
+        415,
+        "content-coding-refused",
+        "The request is packed",
+        "Request bodies are taken as they are, without Content-Encoding.",
+        headers={"accept-encoding": "identity", "connection": "close"},
+    )
+
+
 class BodyLimit:
-    """Refuses bodies of more than `limit` bytes with a 413; paths below `larger` have limits of their own."""
+    """Refuses bodies of more than `limit` bytes with a 413, packed ones with a 415.
+
+    Paths below `larger` have limits of their own.
+    """
 
     def __init__(
         self, app: ASGIApp, limit: int, refuse: Refuse, larger: Mapping[str, int] | None = None
@@ -68,6 +82,9 @@ class BodyLimit:
         # Who waits to be told to continue has sent nothing yet, and will not.
         expecting = headers.get("expect", "").lower() == "100-continue"
         answer.unread = not expecting and (stated not in ("", "0") or "transfer-encoding" in headers)
+        if headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+            await self.refuse(Request(scope), packed())(scope, receive, answer.send)
+            return
         # More than 15 digits is above any limit, and need not become a number.
         if stated.isascii() and stated.isdigit() and (len(stated) > 15 or int(stated) > limit):
             await self.refuse(Request(scope), too_large(limit))(scope, receive, answer.send)

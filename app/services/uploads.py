@@ -14,7 +14,8 @@ from app.catalog.columns import KINDS
 from app.catalog.db import reading
 from app.catalog.imports import quotes as quote_rows
 from app.catalog.imports.complete import Completer, Incomplete
-from app.catalog.imports.files import Deadline, Objects, Sheet, is_workbook, read_file
+from app.catalog.imports.deadline import Deadline
+from app.catalog.imports.files import is_workbook, read_file, read_workbook_sheets
 from app.catalog.imports.quotes import supplier_of_file
 from app.catalog.imports.references import References
 from app.catalog.imports.rows import (
@@ -26,6 +27,7 @@ from app.catalog.imports.rows import (
     records_of_objects,
     records_of_table,
 )
+from app.catalog.imports.sheets import Objects, Sheet
 from app.catalog.imports.values import CellFault, ImportRefused, RowFault, shown
 from app.catalog.quotes import StoredQuote
 from app.core.quotes import UNCLEAR, unit_words
@@ -34,6 +36,9 @@ MAX_LINES = 200
 """More quotes than people compare by hand are for the API."""
 MAX_CELLS = 60
 MAX_CELL = 2_000
+SPARE_ROWS = 100
+"""Titles, terms and totals that may stand around the rows of a form."""
+MAX_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +70,37 @@ class QuoteLineRead:
     faults: tuple[RowFault, ...]
 
 
-def read_items(kind: str, content: bytes) -> list[Item]:
+def read_items(kind: str, content: bytes, limit: int) -> list[Item]:
     """The rows of a file by the headers that mean something; what a title says of all rows is put in each.
 
     Errors
     ------
     ImportRefused when the file as a whole cannot be read.
     """
-    if kind == "quotes" and is_workbook(content):
-        return _items_of_sheets(content)
-    found = read_file(content)
+    deadline = Deadline(MAX_SECONDS)
+    try:
+        if kind == "quotes" and is_workbook(content):
+            return _items_of_sheets(content, limit)
+        found = read_file(content, None if is_workbook(content) else deadline, limit + SPARE_ROWS)
+    except ImportRefused as refused:
+        if refused.code != "too_many_rows":
+            raise
+        raise ImportRefused("too_many_rows", limit=limit) from refused
     if isinstance(found, Objects):
         return [
-            Item(at + 1, {str(k): _plain(v) for k, v in item.items()})
+            Item(at + 1, {str(k)[:MAX_CELL]: _plain(v) for k, v in item.items()})
             for at, item in enumerate(found.items)
             if isinstance(item, Mapping)
         ]
     return _items_of_table(kind, found)
 
 
-def _items_of_sheets(content: bytes) -> list[Item]:
+def _items_of_sheets(content: bytes, limit: int) -> list[Item]:
     """The rows of every sheet that is a table of quotes: one workbook may hold those of several suppliers.
 
     A sheet that names no supplier in it may be named after one.
     """
-    from app.catalog.imports.files import read_sheets
-
-    sheets = read_sheets(content, Deadline())
+    sheets = read_workbook_sheets(content, Deadline(), limit + SPARE_ROWS)
     wanted = KINDS["quotes"]
     tables_of = [(name, sheet) for name, sheet in sheets if find_header(sheet.rows, wanted) is not None]
     items: list[Item] = []
@@ -234,9 +243,11 @@ def _cell(record: Record, name: str) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A cell as JSON carries it through a form."""
-    if isinstance(value, str | int | float | bool) or value is None:
+    """A cell as JSON carries it through a form; of a text, so much that one too long is still too long."""
+    if isinstance(value, str):
+        return value[: MAX_CELL + 1]
+    if isinstance(value, int | float | bool) or value is None:
         return value
     if isinstance(value, datetime):
         return value.date().isoformat()
-    return value.isoformat() if isinstance(value, date) else str(value)
+    return value.isoformat() if isinstance(value, date) else str(value)[: MAX_CELL + 1]

@@ -83,7 +83,7 @@ def items_of(upload: Upload, kind: str, limit: int) -> list[Item]:
     found: list[Item] = []
     for name, content in upload.tables:
         try:
-            rows = read_items(kind, content)
+            rows = read_items(kind, content, limit)
         except ImportRefused as refused:
             raise ImportRefused(refused.code, **refused.params, file=name) from refused
         if kind == "quotes":

@@ -1,75 +1,44 @@
-"""Files into rows of cells: CSV in the usual encodings, XLSX within limits, JSON. Nothing is interpreted."""
+"""Files into rows of cells: CSV in the usual encodings, XLSX, JSON; bounded while they are read.
+
+Nothing is interpreted. What is packed is read by a process of its own (`apart.py`).
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
-import re
-import time
-import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from openpyxl import load_workbook
-from openpyxl.utils.cell import range_boundaries
-
+from app.catalog.imports.apart import is_workbook, read_workbook, read_workbook_sheets
+from app.catalog.imports.deadline import Deadline
+from app.catalog.imports.sheets import MAX_BYTES, MAX_CELL, MAX_COLUMNS, MAX_ROWS, Objects, Sheet
 from app.catalog.imports.values import ImportRefused
 
-MAX_BYTES = 20_000_000
-MAX_ROWS = 200_000
-MAX_COLUMNS = 200
-MAX_CELL = 100_000
-MAX_SECONDS = 60.0
+__all__ = ["is_workbook", "read_file", "read_workbook_sheets", "refuse_deep"]
+
 MAX_JSON_DEPTH = 20
 """A catalogue's own rows are five deep at most."""
+MAX_VALUES = 1_000_000
+"""Cells of a text, or values of a JSON file: each takes some sixty bytes of memory."""
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0"
-_ZIP = b"PK\x03\x04"
+_PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x28\xb5\x2f\xfd")
+"""First bytes of gzip, bzip2, xz, 7z, rar and zstd."""
 _ENCODINGS = ("utf-8-sig", "gb18030")
+_CHUNK_BYTES = 65_536
+_HEAD_CHARACTERS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """The rows of a file as they stand, with the line of each."""
-
-    lines: tuple[int, ...]
-    rows: tuple[tuple[Any, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Objects:
-    """The objects of a JSON file, in their order."""
-
-    items: tuple[Any, ...]
-    single: bool = False
-    """Not a list but one object alone."""
-
-
-class Deadline:
-    """A moment after which reading stops."""
-
-    def __init__(self, seconds: float = MAX_SECONDS) -> None:
-        self._end = time.monotonic() + seconds
-
-    def check(self) -> None:
-        """ImportRefused when the time is up."""
-        if time.monotonic() > self._end:
-            raise ImportRefused("file_takes_too_long")
-
-
-def is_workbook(content: bytes) -> bool:
-    """Whether a file of a size that is read at all is an archive, as workbooks are."""
-    return len(content) <= MAX_BYTES and content.startswith(_ZIP)
-
-
-def read_file(content: bytes, deadline: Deadline | None = None) -> Sheet | Objects:
-    """Rows or objects of a file, whatever its name says.
+def read_file(content: bytes, deadline: Deadline | None = None, max_rows: int = MAX_ROWS) -> Sheet | Objects:
+    """Rows or objects of a file, whatever its name says; more rows than `max_rows` are refused.
 
     Errors
     ------
-    ImportRefused: file_empty, file_too_large, old_excel, bad_workbook, zip_bomb, not_text, bad_csv, not_json,
-    json_too_deep, too_many_rows, too_many_columns, file_takes_too_long.
+    ImportRefused: file_empty, file_too_large, old_excel, packed_file, not_text, bad_csv, not_json,
+    json_too_deep, too_many_rows, too_many_columns, too_many_values, file_takes_too_long, nobody_waits; of
+    workbooks those of `apart.read_workbook` too.
     """
     limit = deadline or Deadline()
     if len(content) > MAX_BYTES:
@@ -78,46 +47,80 @@ def read_file(content: bytes, deadline: Deadline | None = None) -> Sheet | Objec
         raise ImportRefused("file_empty")
     if content.startswith(_OLD_EXCEL):
         raise ImportRefused("old_excel")
+    if content.startswith(_PACKED):
+        raise ImportRefused("packed_file")
     if is_workbook(content):
-        # The reader of workbooks is heavy and seldom needed.
-        from app.catalog.imports.files import read_workbook
+        return read_workbook(content, limit, max_rows)
+    encoding = _encoding(content, limit)
+    head = _head(content, encoding)
+    if head.lstrip()[:1] in ("{", "["):
+        return _objects(content, encoding, limit, max_rows)
+    return (
+        _markdown(content, encoding, limit, max_rows)
+        if _is_markdown(head)
+        else _table(content, encoding, _delimiter(head), limit, max_rows)
+    )
 
-        return read_workbook(content, limit)
-    text = _decoded(content)
-    if text.lstrip()[:1] in ("{", "["):
-        return _objects(text)
-    return _table(text, limit)
 
-
-def _decoded(content: bytes) -> str:
+def _encoding(content: bytes, deadline: Deadline) -> str:
+    """The first encoding in which the whole file is text; decoded piece by piece, nothing is kept."""
     encodings = ("utf-16",) if content[:2] in (b"\xff\xfe", b"\xfe\xff") else _ENCODINGS
     for encoding in encodings:
+        deadline.check()
+        decoder = codecs.getincrementaldecoder(encoding)()
         try:
-            text = content.decode(encoding)
+            pieces = (content[at : at + _CHUNK_BYTES] for at in range(0, len(content), _CHUNK_BYTES))
+            plain = all("\x00" not in decoder.decode(piece) for piece in pieces)
+            decoder.decode(b"", True)
         except UnicodeDecodeError:
             continue
-        if "\x00" not in text:
-            return text
+        if plain:
+            return encoding
     raise ImportRefused("not_text")
 
 
-def _objects(text: str) -> Objects:
+def _head(content: bytes, encoding: str) -> str:
+    """The beginning of the text."""
+    text = codecs.getincrementaldecoder(encoding)().decode(content[: 4 * _HEAD_CHARACTERS])
+    return text.lstrip()[:_HEAD_CHARACTERS]
+
+
+def _objects(content: bytes, encoding: str, deadline: Deadline, max_rows: int) -> Objects:
+    # Each value but the first follows one of these bytes, whatever else they may be part of.
+    if sum(content.count(mark) for mark in (b",", b"[", b"{", b":")) > MAX_VALUES:
+        raise ImportRefused("too_many_values", limit=MAX_VALUES)
+    text = content.decode(encoding)
+    deadline.check()
     try:
         value = _json(text)
     except ImportRefused:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2:
-            raise
         # One object a line is JSON too, in its way.
-        return _limited([_json(line) for line in lines])
+        return _limited(_lines_of_json(text, deadline, max_rows), max_rows)
     if isinstance(value, dict) and isinstance(value.get("items"), list):
         value = value["items"]
-    return _limited(value) if isinstance(value, list) else Objects((value,), single=True)
+    return _limited(value, max_rows) if isinstance(value, list) else Objects((value,), single=True)
 
 
-def _limited(items: list[Any]) -> Objects:
-    if len(items) > MAX_ROWS:
-        raise ImportRefused("too_many_rows", limit=MAX_ROWS)
+def _lines_of_json(text: str, deadline: Deadline, max_rows: int) -> list[Any]:
+    found: list[Any] = []
+    for line in io.StringIO(text):
+        if not line.strip():
+            continue
+        if len(found) % 100 == 0:
+            deadline.check()
+        if len(found) > max_rows:
+            break
+        found.append(_json(line))
+    if len(found) < 2:
+        raise ImportRefused("not_json")
+    return found
+
+
+def _limited(items: list[Any], max_rows: int) -> Objects:
+    if len(items) > max_rows:
+        raise ImportRefused("too_many_rows", limit=max_rows)
+    if any(isinstance(item, dict) and len(item) > MAX_COLUMNS for item in items):
+        raise ImportRefused("too_many_columns", limit=MAX_COLUMNS)
     return Objects(tuple(items))
 
 
@@ -155,194 +158,79 @@ def _bounded(digits: str) -> int | float:
     return int(digits) if len(digits) <= 30 else float(digits[:400])
 
 
-def _table(text: str, deadline: Deadline) -> Sheet:
-    if _is_markdown(text):
-        return _markdown(text)
-    delimiter = _delimiter(text)
-    lines: list[int] = []
-    rows: list[tuple[Any, ...]] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+class _Rows:
+    """The rows of a table as they are read, with what bounds them."""
+
+    def __init__(self, deadline: Deadline, max_rows: int) -> None:
+        self._deadline = deadline
+        self._max_rows = max_rows
+        self._cells = 0
+        self._lines: list[int] = []
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, line: int, row: list[Any]) -> None:
+        """Keep a row; ImportRefused when it is one too many, too wide, or too late."""
+        self._cells += len(row)
+        if len(row) > MAX_COLUMNS:
+            raise ImportRefused("too_many_columns", limit=MAX_COLUMNS)
+        if len(self._rows) >= self._max_rows:
+            raise ImportRefused("too_many_rows", limit=self._max_rows)
+        if self._cells > MAX_VALUES:
+            raise ImportRefused("too_many_values", limit=MAX_VALUES)
+        if len(self._rows) % 100 == 0:
+            self._deadline.check()
+        self._lines.append(line)
+        self._rows.append(tuple(row))
+
+    def sheet(self) -> Sheet:
+        """What was read."""
+        return Sheet(tuple(self._lines), tuple(self._rows))
+
+
+def _text_lines(content: bytes, encoding: str) -> Iterator[str]:
+    """Lines with their ends as they stand, decoded as they are asked for."""
+    return io.TextIOWrapper(io.BytesIO(content), encoding, newline="")
+
+
+def _table(content: bytes, encoding: str, delimiter: str, deadline: Deadline, max_rows: int) -> Sheet:
+    rows = _Rows(deadline, max_rows)
+    reader = csv.reader(_text_lines(content, encoding), delimiter=delimiter, strict=True)
     start = 1
     previous = csv.field_size_limit(MAX_CELL)
     try:
-        for row in reader:
+        for count, row in enumerate(reader):
+            if count % 10_000 == 0:
+                deadline.check()
             if row:
-                _check(row, len(rows), deadline)
-                lines.append(start)
-                rows.append(tuple(row))
+                rows.add(start, row)
             start = reader.line_num + 1
     except csv.Error as error:
         raise ImportRefused("bad_csv", line=reader.line_num or start) from error
     finally:
         csv.field_size_limit(previous)
-    return Sheet(tuple(lines), tuple(rows))
+    return rows.sheet()
 
 
-def _check(row: list[Any], count: int, deadline: Deadline) -> None:
-    if len(row) > MAX_COLUMNS:
-        raise ImportRefused("too_many_columns", limit=MAX_COLUMNS)
-    if count >= MAX_ROWS:
-        raise ImportRefused("too_many_rows", limit=MAX_ROWS)
-    if count % 1_000 == 0:
-        deadline.check()
-
-
-def _delimiter(text: str) -> str:
+def _delimiter(head: str) -> str:
     """Tab where a table was pasted from a spreadsheet, semicolon where a locale asks for it, else a comma."""
-    head = text[:20_000].splitlines()[:20]
-    counts = {mark: sum(line.count(mark) for line in head) for mark in "\t;,"}
-    if counts["\t"] >= max(1, len(head) // 2):
+    lines = head.splitlines()[:20]
+    counts = {mark: sum(line.count(mark) for line in lines) for mark in "\t;,"}
+    if counts["\t"] >= max(1, len(lines) // 2):
         return "\t"
     return ";" if counts[";"] > counts[","] else ","
 
 
-def _is_markdown(text: str) -> bool:
-    lines = [line.strip() for line in text.strip().splitlines()[:3]]
+def _is_markdown(head: str) -> bool:
+    lines = [line.strip() for line in head.strip().splitlines()[:3]]
     return len(lines) > 1 and all(line.startswith("|") and line.endswith("|") for line in lines)
 
 
-def _markdown(text: str) -> Sheet:
-    lines: list[int] = []
-    rows: list[tuple[Any, ...]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+def _markdown(content: bytes, encoding: str, deadline: Deadline, max_rows: int) -> Sheet:
+    rows = _Rows(deadline, max_rows)
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(content), encoding), start=1):
+        if line.count("|") > 2 * MAX_COLUMNS:
+            raise ImportRefused("too_many_columns", limit=MAX_COLUMNS)
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if line.strip() and not all(set(cell) <= set("-: ") for cell in cells):
-            lines.append(number)
-            rows.append(tuple(cells))
-    return Sheet(tuple(lines), tuple(rows))
-
-
-MAX_UNPACKED_BYTES = 200_000_000
-MAX_RATIO = 200
-"""Unpacked over packed: sheets full of figures stay below 40."""
-MAX_PARTS = 2_000
-MAX_MERGES = 10_000
-MAX_SHEETS = 12
-MAX_BLANK_ROWS = 1_000
-"""So many blank rows in a row end a sheet: a stray cell in its last row must not cost a million."""
-SPARE_ROWS = 2_000
-"""Blank rows that a sheet of the greatest size may have beside its rows."""
-_MERGE = re.compile(rb'<mergeCell\s+ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
-
-
-def check_archive(content: bytes) -> None:
-    """Refuse an archive that would unpack to far more than it is.
-
-    Errors
-    ------
-    ImportRefused: bad_workbook, zip_bomb.
-    """
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            parts = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise ImportRefused("bad_workbook") from error
-    unpacked = sum(part.file_size for part in parts)
-    if len(parts) > MAX_PARTS or unpacked > MAX_UNPACKED_BYTES or unpacked > MAX_RATIO * len(content):
-        raise ImportRefused("zip_bomb")
-
-
-def read_workbook(content: bytes, deadline: Deadline) -> Sheet:
-    """Rows of the first sheet that has any; dates come as dates, formulas as the values last computed."""
-    return read_sheets(content, deadline, 1)[0][1]
-
-
-def read_sheets(content: bytes, deadline: Deadline, limit: int = MAX_SHEETS) -> list[tuple[str, Sheet]]:
-    """Name and rows of the visible sheets that have any, in their order, at most so many.
-
-    Errors
-    ------
-    ImportRefused: bad_workbook, zip_bomb, file_empty, too_many_rows, too_many_columns, file_takes_too_long.
-    """
-    check_archive(content)
-    read: list[tuple[str, Sheet]] = []
-    try:
-        book = load_workbook(
-            io.BytesIO(content), read_only=True, data_only=True, keep_links=False, rich_text=False
-        )
-    except ImportRefused:
-        raise
-    except Exception as error:  # the reader raises whatever it trips over in a broken file
-        raise ImportRefused("bad_workbook") from error
-    try:
-        for sheet in book.worksheets:
-            if getattr(sheet, "sheet_state", "visible") != "visible":
-                continue
-            found = _rows(sheet, deadline)
-            if found.rows:
-                filled = _filled(found, content, getattr(sheet, "_worksheet_path", ""))
-                read.append((str(sheet.title), filled))
-            if len(read) >= limit:
-                break
-    except ImportRefused:
-        raise
-    except Exception as error:
-        raise ImportRefused("bad_workbook") from error
-    finally:
-        book.close()
-    if not read:
-        raise ImportRefused("file_empty")
-    return read
-
-
-def _rows(sheet: Any, deadline: Deadline) -> Sheet:
-    # What a file says of its own size may be wrong, in both directions.
-    sheet.reset_dimensions()
-    lines: list[int] = []
-    rows: list[tuple[Any, ...]] = []
-    blank = 0
-    for number, cells in enumerate(
-        sheet.iter_rows(max_row=MAX_ROWS + SPARE_ROWS, max_col=MAX_COLUMNS + 1, values_only=True), start=1
-    ):
-        if number % 1_000 == 0:
-            deadline.check()
-        if len(cells) > MAX_COLUMNS and cells[MAX_COLUMNS] is not None:
-            raise ImportRefused("too_many_columns", limit=MAX_COLUMNS)
-        if all(cell is None for cell in cells):
-            blank += 1
-            if blank > MAX_BLANK_ROWS:
-                break
-            continue
-        blank = 0
-        if len(rows) >= MAX_ROWS:
-            raise ImportRefused("too_many_rows", limit=MAX_ROWS)
-        lines.append(number)
-        width = next(at for at in range(len(cells), 0, -1) if cells[at - 1] is not None)
-        rows.append(tuple(cells[:width]))
-    return Sheet(tuple(lines), tuple(rows))
-
-
-def _filled(sheet: Sheet, content: bytes, path: str) -> Sheet:
-    """The sheet with the value of every cell that is merged downwards in each of its rows.
-
-    A supplier written once beside three merged rows is the supplier of all three. Cells merged to the right,
-    as titles are, keep their value in the first.
-    """
-    at = {line: index for index, line in enumerate(sheet.lines)}
-    rows = [list(row) for row in sheet.rows]
-    for first_column, first_row, _, last_row in _merges(content, path):
-        index = at.get(first_row)
-        if last_row <= first_row or index is None or first_column > len(rows[index]):
-            continue
-        value = rows[index][first_column - 1]
-        for line in range(first_row + 1, min(last_row, first_row + MAX_BLANK_ROWS) + 1):
-            below = at.get(line)
-            if below is None:
-                continue
-            rows[below].extend([None] * (first_column - len(rows[below])))
-            if rows[below][first_column - 1] is None:
-                rows[below][first_column - 1] = value
-    return Sheet(sheet.lines, tuple(tuple(row) for row in rows))
-
-
-def _merges(content: bytes, path: str) -> Iterator[tuple[int, int, int, int]]:
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        name = path.lstrip("/")
-        if name not in archive.namelist():
-            return
-        text = archive.read(name)
-    for count, found in enumerate(_MERGE.finditer(text)):
-        if count >= MAX_MERGES:
-            return
-        left, top, right, bottom = range_boundaries(found[1].decode())
-        yield int(left or 1), int(top or 1), int(right or 1), int(bottom or 1)
+            rows.add(number, cells)
+    return rows.sheet()

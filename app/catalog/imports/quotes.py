@@ -15,9 +15,9 @@ from app.catalog.columns.observations import PRICES, QUOTES
 from app.catalog.imports import values
 from app.catalog.imports.complete import Completer, Incomplete, Rows, take_money
 from app.catalog.imports.doubts import Doubt
-from app.catalog.imports.files import Sheet
 from app.catalog.imports.references import References, read_rates
 from app.catalog.imports.rows import Header, HeaderCell, Parsed, Record
+from app.catalog.imports.sheets import Sheet
 from app.catalog.imports.values import CellFault, is_empty
 from app.catalog.names import normalise_name
 from app.catalog.prices import CardPrices
@@ -46,6 +46,10 @@ Cell = tuple[HeaderCell, Any]
 Cells = Mapping[str, Cell]
 JOIN = "; "
 """Between the model and what further columns say of the item."""
+MAX_TITLE = 2_000
+"""Characters of a title or a term that are looked at."""
+MAX_AROUND = 60
+"""Lines above and below a table that may say something of all of it."""
 PRICE_FIELDS = ("unit_price", "unit_price_gross", "unit_price_net")
 _SAID_ONCE = (
     "supplier",
@@ -131,7 +135,7 @@ def said_around(rows: Sequence[Sequence[Any]]) -> dict[str, Cell]:
         column = _LABELS.get(normalise_name(label))
         if column is not None and not is_empty(value):
             found.setdefault(column.name, (HeaderCell(-1, column.english, column), value))
-    texts = [str(cell).strip() for row in rows for cell in row if isinstance(cell, str)]
+    texts = [cell[:MAX_TITLE].strip() for row in rows for cell in row if isinstance(cell, str)]
     if "supplier" not in found and (companies := [c for c in map(company_of, texts) if c]):
         found["supplier"] = _cell("supplier", companies[0])
     for name, value in _agreed(map(tax_words, texts)).items():
@@ -147,12 +151,12 @@ def _labelled(rows: Sequence[Sequence[Any]]) -> Iterator[tuple[str, Any]]:
             if not isinstance(cell, str):
                 continue
             # Several of them may share a cell, one below the other or with wide gaps between.
-            for part in re.split(r"\n|\s{3,}|；|;", cell):
+            for part in re.split(r"\n|\s{3,}|；|;", cell[:MAX_TITLE]):
                 labelled = _LABELLED.fullmatch(part)
                 if labelled:
                     yield labelled[1], labelled[2].strip()
             if at + 1 < len(cells):
-                yield cell.rstrip(":： "), cells[at + 1]
+                yield cell[:MAX_TITLE].rstrip(":： "), cells[at + 1]
 
 
 def company_of(title: str) -> str:
@@ -235,7 +239,10 @@ def with_titles(records: Sequence[Record], sheet: Sheet, header: Header) -> list
         if not is_total(record, rows[record.line])
     ]
     lines = {record.line for record in table} | {sheet.lines[header.row]}
-    said = said_around([row for line, row in rows.items() if line not in lines])
+    around = [row for line, row in rows.items() if line not in lines]
+    said = said_around(
+        around if len(around) <= 2 * MAX_AROUND else around[:MAX_AROUND] + around[-MAX_AROUND:]
+    )
     found = []
     for record in table:
         cells = dict(record.cells)
