@@ -14,6 +14,10 @@ from app.texts.say import say_fault, say_message
 Responses = dict[int | str, dict[str, Any]]
 
 
+MAX_NAMED = 100
+"""Faults that an answer names one by one; all are counted."""
+
+
 def documented(*statuses: int) -> Responses:
     """The problems that a route may answer, for its documentation."""
     meaning = {
@@ -32,12 +36,12 @@ def documented(*statuses: int) -> Responses:
 
 def invalid_input(errors: Sequence[FieldError], language: str) -> AppError:
     """The 422 for fields at fault."""
-    items = [ErrorItem(e.pointer, say_fault(e, language), e.code) for e in errors]
-    if len(items) == 1:
+    items = [ErrorItem(e.pointer, say_fault(e, language), e.code) for e in errors[:MAX_NAMED]]
+    if len(errors) == 1:
         where = items[0].pointer
         detail = f"{where}: {items[0].detail}" if where else items[0].detail
     else:
-        detail = say_message(Message("fields_at_fault", {"count": len(items)}), language)
+        detail = say_message(Message("fields_at_fault", {"count": len(errors)}), language)
     return AppError(
         422, "invalid-input", say_message(Message("invalid_input_title"), language), detail, errors=items
     )

@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from app.api.context import language_of
-from app.api.problems import key_required
+from app.api.problems import MAX_NAMED, key_required
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.errors import AppError, ErrorItem
@@ -98,7 +98,7 @@ def rows_at_fault(
 
     # Several rows may be made from one field: its fault is one.
     found = dict.fromkeys((where(f), fault_text(f, language), f.code) for f in report.faults)
-    errors = [ErrorItem(*fault) for fault in found]
+    errors = [ErrorItem(*fault) for fault in list(found)[:MAX_NAMED]]
     confirmable = all(fault.confirmable for fault in report.faults)
     if len(errors) == 1:
         pointer = errors[0].pointer

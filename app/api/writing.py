@@ -154,6 +154,8 @@ async def compare_quotes(
     ids, workload = body.get("ids") or [], body.get("workload")
     if not isinstance(ids, list) or not all(isinstance(i, str) for i in ids):
         raise InputFault.at("/ids", "not_a_list")
+    if len(ids) > quotes.MAX_COMPARED:
+        raise InputFault.at("/ids", "too_many", limit=quotes.MAX_COMPARED)
     if workload is not None and not isinstance(workload, dict):
         raise InputFault.at("/workload", "not_an_object")
 

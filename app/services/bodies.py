@@ -151,7 +151,7 @@ def type_of(field: Field) -> Type:
             item: Type = Name if field.kind == "cards" else str
             return _annotated[_list[item], Described(max_length=field.longest)]
         case "prices":
-            return _dict[str, _in(field, float)]
+            return _annotated[_dict[str, _in(field, float)], Described(max_length=field.longest)]
         case "long":
             return _dict[str, Any]
         case _:

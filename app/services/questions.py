@@ -173,6 +173,12 @@ def _by_framework(workload: Workload, filters: Filters) -> tuple[Workload, tuple
     return replace(workload, engine=engines[0]), (said,)
 
 
+HINTED_NAMES = 5
+"""Unknown names of a body for which close ones are looked up: that takes milliseconds each."""
+_NESTING = 4
+"""Objects in objects, a config.json left out: its labels may be thousands."""
+MAX_KEYS = 500
+"""Of one object of a body."""
 _APART = frozenset({"counts", "price_overrides"})
 _TOPS = tuple(
     one.name for one in fields(ShortlistQuestion) if one.name in BY_PLACE and one.name not in _APART
@@ -204,6 +210,7 @@ class _Body:
     ) -> None:
         if not isinstance(data, Mapping):
             raise InputFault.at("", "not_an_object")
+        _refuse_wide(data)
         self.data: Mapping[str, Any] = data
         self.buys = route in ("shortlist", "comparison")
         """A purchase is decided: what is left open follows task and model."""
@@ -211,6 +218,7 @@ class _Body:
         self.clean = _without_nulls(data)
         self.snapshot = snapshot
         self.errors: list[FieldError] = []
+        self._hints = HINTED_NAMES
         try:
             self.model: Any = BODIES.of(route).model_validate(self.clean)
         except ValidationError as error:
@@ -377,8 +385,9 @@ class _Body:
     def card(self, name: str, at: Loc) -> Gpu | None:
         """The card of a name; an unknown or ambiguous one is a fault of the field."""
         try:
-            return self.snapshot.gpu(self.snapshot.resolve_gpu(name))
+            return self.snapshot.gpu(self.snapshot.gpu_names.resolve(name, "/gpu", hinting=self._hints > 0))
         except InputFault as fault:
+            self._hints -= 1
             for error in fault.errors:
                 self.fault(at, error.code, **error.params)
             return None
@@ -417,7 +426,9 @@ class _Body:
         prices: dict[str, float] = {}
         given = self.clean.get("price_overrides")
         right = self.model.price_overrides or {}
-        for name in given if isinstance(given, Mapping) else ():
+        # Of more than the field takes none is looked up: that there are too many has been noted.
+        names = tuple(given) if isinstance(given, Mapping) else ()
+        for name in names if len(names) <= BY_PLACE["price_overrides"].longest else ():
             gpu = self.card(name, ("price_overrides", name))
             if gpu is None or name not in right:
                 continue
@@ -527,6 +538,21 @@ def _values(part: BaseModel, place: str) -> dict[str, Any]:
 def _open(given: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """A format that was not stated is left to the model's own."""
     return values if "precision" in given else values | {"precision": ""}
+
+
+def _refuse_wide(data: Mapping[str, Any]) -> None:
+    """Refuse a body with an object of more keys than any has, before each of them is a fault of its own."""
+    level: list[tuple[Loc, Mapping[str, Any]]] = [((), data)]
+    for _ in range(_NESTING):
+        for at, part in level:
+            if len(part) > MAX_KEYS:
+                raise InputFault.at(pointer_of(at), "too_many_keys", limit=MAX_KEYS)
+        level = [
+            ((*at, key), value)
+            for at, part in level
+            for key, value in part.items()
+            if isinstance(value, Mapping) and key != "config"
+        ]
 
 
 def _position(error: FieldError) -> int:

@@ -275,6 +275,9 @@ class _Reader:
                 self.fault(one, "not_a_price_line", value=line.strip()[:40])
                 return None
             found[match[1]] = _amount(match[2])
+            if len(found) > one.longest:
+                self.fault(one, "too_many", limit=one.longest)
+                return None
         return found or None
 
     def model(self) -> dict[str, Any]:

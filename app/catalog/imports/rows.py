@@ -30,6 +30,8 @@ from app.core.estimates import Message
 
 SEARCHED_ROWS = 30
 """Titles, dates and addresses may stand above the header; it is looked for among so many rows."""
+MAX_HEADERS = 1_000
+"""Different keys of JSON objects that are read as headers; what else there is means nothing."""
 JOINED = frozenset({"item_as_written"})
 """Fields that may have several columns: 型号 beside 配置."""
 _BRACKET = re.compile(r"\(([^)]*)\)")
@@ -277,9 +279,9 @@ def records_of_objects(kind: DataKind, items: Iterable[Any], faults: Faults, *, 
         cells: dict[str, tuple[HeaderCell, Any]] = {}
         record = Record(index, cells)
         for key, value in _flat(item).items():
-            if key not in headers:
+            if key not in headers and len(headers) < MAX_HEADERS:
                 headers[key] = next(iter(read_header([key], kind).cells), None)
-            cell = headers[key]
+            cell = headers.get(key)
             if cell is None or cell.column.name in cells:
                 if strict:
                     faults.add(
