@@ -17,9 +17,9 @@ from app.core.tracing import Constant
 
 Kind = Literal["fitted", "published", "counted", "assumed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Estimator = Literal["", "ratio", "width", "coverage", "likelihood"]
+Estimator = Literal["", "ratio", "width", "coverage", "likelihood", "joint"]
 ESTIMATORS: tuple[Estimator, ...] = get_args(Estimator)
-"""How a fitted constant is made again; see `core/speed/fitting.py`."""
+"""How a fitted constant is made again; see `core/speed/fitting.py`, of "joint" `core/serving/fitting.py`."""
 COLUMNS = (
     "part",
     "name",
@@ -34,6 +34,8 @@ COLUMNS = (
     "valid_for",
     "source",
     "read_on",
+    "prior",
+    "prior_spread",
 )
 DEFAULT = "default"
 """Key of the value that card classes without their own take."""
@@ -169,6 +171,10 @@ class Entry:
     valid_for: tuple[str, ...]
     sources: tuple[str, ...]
     read_on: str
+    prior: float | None
+    """What is taken for it before a measurement is seen, of those that are fitted together."""
+    prior_spread: float | None
+    """How sure that is: standard deviation, natural logarithm."""
     line: int
 
     @property
@@ -271,6 +277,8 @@ def _entry(line: int, cells: Mapping[str, str | None], file: str) -> Entry:
         valid_for=tuple(cell("valid_for").split()),
         sources=sources,
         read_on=cell("read_on"),
+        prior=number("prior") if cell("prior") else None,
+        prior_spread=number("prior_spread") if cell("prior_spread") else None,
         line=line,
     )
 

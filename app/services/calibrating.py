@@ -10,7 +10,10 @@ from io import StringIO
 from app.catalog.snapshot import Snapshot
 from app.core.calibration import COLUMNS, Entry, installed
 from app.core.gpu_table import GpuTable
+from app.core.serving.fitting import fit
+from app.core.serving.observed import LABELS
 from app.core.speed.fitting import Fitter, Refitted, fitted_entries
+from app.services.serving_runs import fitted_stack
 
 DIGITS = 3
 """Significant digits of a refitted value: what a fit can say."""
@@ -30,6 +33,18 @@ def refit(snapshot: Snapshot, names: Sequence[str] = ()) -> Iterator[Refitted]:
     for entry in fitted_entries():
         if not names or entry.label in names or entry.name in names:
             yield fitter.refitted(entry)
+    joint = [entry for entry in installed().entries.values() if entry.estimator == "joint"]
+    wanted = [entry for entry in joint if not names or entry.label in names or entry.name in names]
+    if wanted:
+        yield from _together(wanted, snapshot)
+
+
+def _together(wanted: Sequence[Entry], snapshot: Snapshot) -> Iterator[Refitted]:
+    """Constants of serving, which runs make all at once."""
+    found = fit(fitted_stack(snapshot))
+    for entry in wanted:
+        place = LABELS.index(entry.label)
+        yield Refitted(entry, float(found.values[place]), int(found.runs[place]), float(found.spread[place]))
 
 
 def as_table(found: Iterable[Refitted]) -> str:
@@ -66,4 +81,6 @@ def _cells(entry: Entry) -> dict[str, object]:
         "valid_for": " ".join(entry.valid_for),
         "source": " | ".join(entry.sources),
         "read_on": entry.read_on,
+        "prior": "" if entry.prior is None else entry.prior,
+        "prior_spread": "" if entry.prior_spread is None else entry.prior_spread,
     }

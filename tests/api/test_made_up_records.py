@@ -32,7 +32,7 @@ engines.register(replace(
                       hardware=replace(VLLM.framework.hardware, nvidia_from=8.6, classes=("ascend",),
                                        stated_by_card=False,
                                        runs_on="lmdeploy", release_name="lmdeploy")),
-    place=90,
+    place=3,
     chosen_for=(),
     kernels={**VLLM.kernels, "packed": 9.0},
     reserved_share=0.5,

@@ -50,6 +50,8 @@ GOOD = {
     "valid_for": "decode",
     "source": "assumed: one half",
     "read_on": "",
+    "prior": "",
+    "prior_spread": "",
 }
 TABLE = GpuTable.from_gpus(GPUS)
 POSITION = {g.id: i for i, g in enumerate(GPUS)}

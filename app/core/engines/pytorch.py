@@ -97,6 +97,7 @@ ENGINE = Engine(
         boxes_together=False,
         sorts_proposals_on_host=False,
     ),
+    serving=None,
     plans=EnginePlans(
         tensor=True,
         pipeline=True,

@@ -221,6 +221,44 @@ class EngineSpeed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How an engine serves many requests: what it takes, what it admits, whose constants it has."""
+
+    share: float
+    """Of the card, taken when it starts, where a question names none."""
+    step_tokens: tuple[int, int]
+    """Tokens of one step, on large cards and on others."""
+    sequences: tuple[int, int]
+    """Sequences that it admits at a time, on large cards and on others."""
+    large_from_gib: float
+    """Nameplate memory of a large card; the A100 counts as another in any case."""
+    constants: str
+    """Key of its constants in the tables of `app/core/serving/constants.py`."""
+    old_constants: str
+    """The same of versions before `old_before` and of old software."""
+    old_before: Version
+    tuned: bool
+    """Its kernels for quantized weights are tuned for cards of any vendor that it runs on."""
+
+    def constants_of(self, version: str, software: str) -> str:
+        """Key of the constants of a version, or of an age of the software where none is named."""
+        numbers = version_numbers(version)
+        old = numbers < self.old_before if numbers else software == "old"
+        return self.old_constants if old else self.constants
+
+
+def version_numbers(version: str) -> Version:
+    """The leading numbers of a version, empty where there are none: v0.6.4.dev4 is 0, 6, 4."""
+    numbers = []
+    for piece in version.lstrip("v").split("."):
+        digits = "".join(c for c in piece if c.isdigit())
+        if not digits or not piece[0].isdigit():
+            break
+        numbers.append(int(digits[:6]))
+    return tuple(numbers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnginePlans:
     """Plans in which an engine runs a model over several cards."""
 
@@ -279,6 +317,8 @@ class Engine:
     """Training may pack sequences of one length; False: shapes are fixed in any case."""
     memory: EngineMemory
     speed: EngineSpeed
+    serving: Serving | None
+    """None: it serves one batch at a time, all of whose sequences it holds."""
     plans: EnginePlans
     rows: PublishedRows
     backend: Backend

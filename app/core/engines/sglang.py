@@ -15,6 +15,7 @@ from app.core.engines.record import (
     KvLayout,
     PagedWorkingSet,
     PublishedRows,
+    Serving,
     WeightQuirks,
 )
 
@@ -93,6 +94,16 @@ ENGINE = Engine(
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,
+    ),
+    serving=Serving(
+        share=0.87,
+        step_tokens=(8192, 8192),
+        sequences=(2048, 2048),
+        large_from_gib=70.0,
+        constants="sglang",
+        old_constants="sglang",
+        old_before=(),
+        tuned=False,
     ),
     plans=EnginePlans(
         tensor=True,

@@ -112,6 +112,7 @@ ENGINE = Engine(
         boxes_together=True,
         sorts_proposals_on_host=True,
     ),
+    serving=None,
     plans=EnginePlans(
         tensor=False,
         pipeline=False,

@@ -15,6 +15,7 @@ from app.core.engines.record import (
     KvLayout,
     PagedWorkingSet,
     PublishedRows,
+    Serving,
     WeightQuirks,
 )
 
@@ -98,6 +99,16 @@ ENGINE = Engine(
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,
+    ),
+    serving=Serving(
+        share=0.9,
+        step_tokens=(8192, 8192),
+        sequences=(2048, 2048),
+        large_from_gib=70.0,
+        constants="tensorrt-llm",
+        old_constants="tensorrt-llm",
+        old_before=(),
+        tuned=True,
     ),
     plans=EnginePlans(
         tensor=True,

@@ -15,6 +15,7 @@ from app.core.engines.record import (
     KvLayout,
     PagedWorkingSet,
     PublishedRows,
+    Serving,
     WeightQuirks,
 )
 
@@ -100,6 +101,16 @@ ENGINE = Engine(
         speech_beams=1.0,
         boxes_together=False,
         sorts_proposals_on_host=False,
+    ),
+    serving=Serving(
+        share=0.9,
+        step_tokens=(8192, 2048),
+        sequences=(1024, 256),
+        large_from_gib=70.0,
+        constants="vllm",
+        old_constants="vllm_2024",
+        old_before=(0, 7),
+        tuned=False,
     ),
     plans=EnginePlans(
         tensor=True,

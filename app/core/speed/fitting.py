@@ -246,5 +246,5 @@ def _spread(effect: Floats, rest: Floats) -> float | None:
 
 
 def fitted_entries() -> tuple[Entry, ...]:
-    """The constants that measurements make."""
-    return tuple(entry for entry in installed().entries.values() if entry.kind == "fitted")
+    """The constants that measurements make one by one; those of serving are made together elsewhere."""
+    return tuple(e for e in installed().entries.values() if e.kind == "fitted" and e.estimator != "joint")
