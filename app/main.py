@@ -15,6 +15,7 @@ from app.error_handlers import error_response, install_error_handlers
 from app.errors import AppError
 from app.middleware.departures import Departures
 from app.middleware.guards import BodyLimit, CrossOriginGuard, ReadinessGate, SignIn
+from app.middleware.hosts import AllowedHosts
 from app.middleware.outward import Compression, ErrorBoundary, HeadAsGet, RequestId, SecurityHeaders, Timing
 from app.operations import Metrics, configure_logging, operations_router
 from app.runtime import Runtime
@@ -105,6 +106,7 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
             allow_headers=["Content-Type", "If-None-Match", "X-Api-Key", "X-Manage-Token", "X-Request-Id"],
             expose_headers=["ETag", "Link", "Location", "Retry-After", "X-Request-Id"],
         )
+    app.add_middleware(AllowedHosts, refuse=error_response, bound=settings.host, added=settings.allowed_hosts)
     app.add_middleware(ErrorBoundary, refuse=error_response)
     app.add_middleware(Compression, minimum_size=1024, level=5)
     app.add_middleware(Timing, observe=metrics.observe)

@@ -61,6 +61,11 @@ class Settings(BaseSettings):
         description="Origins, separated by commas, whose pages may call the API from a browser; none by "
         "default.",
     )
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Host names, separated by commas, that the server answers under beside localhost and the "
+        "address it listens on; .example.org for all below it, * for any.",
+    )
     forwarded_allow_ips: str = Field(
         "127.0.0.1",
         description="Addresses, separated by commas, of the reverse proxies whose X-Forwarded headers count.",
@@ -79,6 +84,13 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severe log line that is written."
     )
+
+    @field_validator("allowed_hosts", mode="before")
+    @classmethod
+    def _split_hosts(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(part.strip().lower() for part in value.split(",") if part.strip())
+        return value
 
     @field_validator("cors_origins", mode="before")
     @classmethod

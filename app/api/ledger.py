@@ -25,6 +25,8 @@ from app.services.quotes import QuoteList, quote_list
 from app.services.results import Versions
 from app.texts.say import say_code, say_message
 
+MAX_ID = 2**31 - 1
+"""A larger number is no row of any database."""
 router = APIRouter(tags=["catalogue"], route_class=ApiRoute)
 
 
@@ -97,7 +99,7 @@ async def changes(
     table: Annotated[str | None, Query(max_length=40)] = None,
     row: Annotated[str | None, Query(max_length=200, description="Id of a row.")] = None,
     limit: Limit = 20,
-    cursor: Annotated[int | None, Query(ge=1, description="`next` of the page before.")] = None,
+    cursor: Annotated[int | None, Query(ge=1, le=MAX_ID, description="`next` of the page before.")] = None,
     lang: Lang = None,
 ) -> Response:
     """Who changed what, when, from what, to what, why; the newest first. Needs a key with the scope write."""
@@ -116,7 +118,7 @@ async def changes(
 )
 async def undo_change(
     request: Request,
-    change_id: Annotated[int, Path(ge=1)],
+    change_id: Annotated[int, Path(ge=1, le=MAX_ID)],
     why: Annotated[str | None, Query(max_length=500)] = None,
     lang: Lang = None,
 ) -> Response:

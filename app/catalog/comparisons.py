@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, Text, cast, func, select
 
 from app.catalog.db import session, utc_now
 from app.catalog.tables import ComparisonRow
@@ -98,6 +98,14 @@ def create_comparison(
             )
         )
     return made
+
+
+def size_of_all(engine: Engine) -> int:
+    """Bytes of the questions and answers that are kept, about."""
+    found = ComparisonRow.__table__.c  # type: ignore[attr-defined]
+    size = func.sum(func.length(cast(found.result, Text)) + func.length(cast(found.question, Text)))
+    with session(engine) as active:
+        return int(active.execute(select(size)).scalar() or 0)
 
 
 def get_comparison(engine: Engine, token: str, now: datetime | None = None) -> Comparison:

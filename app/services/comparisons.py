@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -18,6 +19,7 @@ from app.catalog.comparisons import (
     create_comparison,
     delete_comparison,
     get_comparison,
+    size_of_all,
 )
 from app.catalog.snapshot import Snapshot
 from app.core.answer import number
@@ -43,6 +45,9 @@ from app.services.results import (
     Versions,
 )
 
+MAX_BYTES = 500_000
+"""Of one comparison, as JSON; most have about 120,000."""
+MAX_BYTES_OF_ALL = 1_000_000_000
 RESULT_VERSION = 1
 """Of the stored shape; it is added to, never changed."""
 
@@ -85,10 +90,16 @@ def freeze(engine: Engine, snapshot: Snapshot, data: object, today: date) -> Cre
     title = str(body.get("title") or "").strip()
     # The day is part of the decision: without it the question could not be asked again as it was.
     question = {**{k: v for k, v in body.items() if k != "title"}, "as_of": result.as_of}
+    stored = canonical(replace(result, version=RESULT_VERSION))
+    size = len(json.dumps([question, stored], ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        raise InputFault.at("", "comparison_too_large", limit=MAX_BYTES)
+    if size_of_all(engine) + size > MAX_BYTES_OF_ALL:
+        raise InputFault.at("", "comparisons_too_large", limit=MAX_BYTES_OF_ALL)
     made = create_comparison(
         engine,
         question,
-        canonical(replace(result, version=RESULT_VERSION)),
+        stored,
         as_of=result.as_of,
         engine_version=__version__,
         catalog_version=snapshot.version,

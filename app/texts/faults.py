@@ -23,6 +23,8 @@ FAULTS: dict[str, str] = {
     "empty_list": N_("The list must hold at least one value."),
     "list_length": N_("The list must hold {expected} values."),
     "too_long": N_("This is longer than {limit} characters or items."),
+    "comparison_too_large": N_("The comparison holds more than {limit} bytes."),
+    "comparisons_too_large": N_("All comparisons together hold more than {limit} bytes; delete some first."),
     "too_many_keys": N_("An object holds more than {limit} fields."),
     "too_many": N_("The list holds more than {limit} items."),
     "out_of_range": N_("The value must be between {low} and {high}."),

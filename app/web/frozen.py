@@ -7,9 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
-from limits import RateLimitItemPerDay, RateLimitItemPerHour
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.exceptions import HTTPException
 
 from app.catalog.snapshot import Snapshot
@@ -18,8 +15,8 @@ from app.core.gpu import short_card_name
 from app.errors import AppError
 from app.services import comparisons
 from app.services.calculator import StalePrice
+from app.services.limits import limits_of
 from app.services.results import ChangesAnswer, FrozenAnswer, OptionChange, PriceChange, ShortlistAnswer
-from app.settings import Settings
 from app.texts.words import precision_name, proper_name
 from app.web import rejections
 from app.web.answer_tables import Words
@@ -72,23 +69,11 @@ def _cookie(request: Request, token: str) -> str:
 
 def _count_comparison(request: Request) -> None:
     """Count one; a 429 when the address has used up what the settings allow."""
-    state = request.app.state
-    if not hasattr(state, "form_limiter"):
-        state.form_limiter = MovingWindowRateLimiter(MemoryStorage())
-    limiter: MovingWindowRateLimiter = state.form_limiter
-    settings: Settings = state.settings
-    items = (
-        RateLimitItemPerHour(settings.comparisons_per_hour),
-        RateLimitItemPerDay(settings.comparisons_per_day),
-    )
     address = request.client.host if request.client else "unknown"
-    # Both windows are tested before either is hit: a refused call uses up nothing.
-    if not all(limiter.test(item, "comparisons", address) for item in items):
+    if not limits_of(request.app.state).take("comparisons", address):
         raise AppError(
             429, "too-many-requests", "Too many requests", "Try again later.", headers={"retry-after": "3600"}
         )
-    for item in items:
-        limiter.hit(item, "comparisons", address)
 
 
 @router.post("/c")

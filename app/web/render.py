@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from app import __version__
+from app.middleware.hosts import local_path
 from app.resources import resource_path
 from app.services.access import Editor
 from app.static_files import asset_url
@@ -118,7 +119,7 @@ class Page:
             frame = [pair for pair in pairs if pair[0] in ("lang", "theme", "currency")]
             pairs = [*parse_qsl(self.query, keep_blank_values=True), *frame]
         pairs = [pair for pair in pairs if pair[0] != name]
-        path = self.request.url.path if self.request.method == "GET" else "/"
+        path = local_path(self.request.url.path) if self.request.method == "GET" else "/"
         return f"{path}?{urlencode([*pairs, (name, value)])}"
 
     @property

@@ -22,6 +22,7 @@ from app.services.access import (
     start_session,
 )
 from app.services.changes import Author
+from app.services.limits import counted_as
 from app.texts.say import say_code
 from app.web.access import ask_to_sign_in, editor_of, safe_address
 from app.web.answers import open_page
@@ -39,7 +40,7 @@ def _secure(request: Request) -> bool:
 
 
 def _address(request: Request) -> str:
-    return request.client.host if request.client else "unknown"
+    return counted_as(request.client.host) if request.client else "unknown"
 
 
 def _token(request: Request) -> str:

@@ -8,21 +8,18 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fastapi import Request
-from limits import RateLimitItemPerMinute
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from app.errors import AppError
 from app.services.access import find_key
 from app.services.imports import Author, ImportRefused
+from app.services.limits import limits_of
 from app.services.uploads import Item, carried, from_file, read_items
 from app.web.access import editor_of
 
 T = TypeVar("T")
 MAX_FILES = 12
-PER_MINUTE = 60
 MAX_NAME = 200
 
 
@@ -117,12 +114,8 @@ async def in_thread(function: Callable[..., T], *arguments: Any) -> T:
 
 
 def _count(request: Request) -> None:
-    state = request.app.state
-    if not hasattr(state, "upload_limiter"):
-        state.upload_limiter = MovingWindowRateLimiter(MemoryStorage())
-    limiter: MovingWindowRateLimiter = state.upload_limiter
     address = request.client.host if request.client else "unknown"
-    if not limiter.hit(RateLimitItemPerMinute(PER_MINUTE), "uploads", address):
+    if not limits_of(request.app.state).take("uploads", address):
         raise AppError(
             429, "too-many-requests", "Too many requests", "Try again later.", headers={"retry-after": "60"}
         )
