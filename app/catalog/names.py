@@ -153,6 +153,14 @@ class NameIndex:
             raise InputFault((FieldError(pointer, self.unknown_code, params),))
         raise InputFault.at(pointer, self.unknown_code, value=name[:200])
 
+    def names_by_target(self) -> dict[str, list[str]]:
+        """By id, every name that means it, alone or among others."""
+        found: dict[str, list[str]] = {}
+        for name, targets in self._candidates.items():
+            for target in targets:
+                found.setdefault(target, []).append(name)
+        return found
+
     def close_to(self, key: str) -> list[str]:
         """Ids whose names look most like an unknown one, for a person to choose from; none is ever taken."""
         if not 3 <= len(key) <= MAX_LIKENED:

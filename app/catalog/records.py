@@ -167,6 +167,8 @@ class ModelPreset:
     check_note: str = ""
     published_source: Source | None = None
     formula: str = ""
+    released_on: str = ""
+    checkpoint_gib: float | None = None
     more: tuple[tuple[str, Any], ...] = ()
     """Further columns of the row, which nothing calculates with."""
 

@@ -286,6 +286,10 @@ class ModelRow(SQLModel, table=True):
     note: str = ""
     formula: str = Field(default="", sa_column_kwargs={"server_default": ""})
     """Of the parameters where they are derived, in the names of the dimensions."""
+    released_on: str = Field(default="", sa_column_kwargs={"server_default": ""})
+    """Day, month or year of the release; empty: not read."""
+    checkpoint_gib: float | None = None
+    """The published files, GiB."""
 
 
 class FrameworkSupportRow(SQLModel, table=True):

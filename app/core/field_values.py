@@ -41,6 +41,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "compressed_elements": (0, 1e9),
     "wide_elements": (0, 1e9),
     "index_bytes_per_token": (0, 1e9),
+    "stored_gib": (0, 1e6),
     "activations_per_sample": (1, 1e13),
     "forward_macs": (1, 1e17),
 }

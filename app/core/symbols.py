@@ -58,6 +58,7 @@ _MODEL = {
     "linear_state_bytes": Symbol("B", "recurrent state of one sequence"),
     "compressed_elements": Symbol("", "elements of compressed vectors per token"),
     "wide_elements": Symbol("B", "16-bit parts and scales of an 8-bit cache, per token"),
+    "stored_gib": Symbol("GiB", "the checkpoint as loaded"),
     "index_bytes_per_token": Symbol("B", "keys of indexers, per token"),
     "experts": Symbol("", "experts of one layer"),
     "experts_per_token": Symbol("", "experts that one token uses"),

@@ -318,6 +318,10 @@ class Model:
     """Where they were read."""
     published_source: Source | None
     """Where the published parameters were read."""
+    released_on: str
+    """Day of the release, ISO 8601; empty where it was not read."""
+    checkpoint_gib: Amount | None
+    """The published files, GiB; null where their size was not read."""
     as_of: str
     """Day of the source, ISO 8601."""
     note: str
@@ -365,6 +369,8 @@ def model_of(preset: ModelPreset) -> Model:
         preset.basis,
         preset.source,
         preset.published_source,
+        preset.released_on,
+        preset.checkpoint_gib,
         preset.as_of,
         preset.note,
         preset.formula,

@@ -22,6 +22,7 @@ from app.core.gpu import Gpu, PriceChoice, Source
 from app.services.answers import DollarRate
 from app.services.cards import Card, Model, card_of, find_gpu, model_of, price_choices
 from app.services.measurements import MeasurementRow, measurement_row
+from app.services.model_list import found as found_models
 from app.services.prices import OBSERVED, PriceRow, RentalRow, price_row, rental_row
 
 Filters = Mapping[str, str]
@@ -232,7 +233,11 @@ def page(snapshot: Snapshot, kind: str, filters: Filters, wanted: Page, as_of: d
     if "model" in stated:
         stated["model"] = snapshot.resolve_model(stated["model"], "/model")
     made, rows_of = _LISTS[kind]
-    rows = _matching(rows_of(snapshot, stated, as_of), stated)
+    rows = rows_of(snapshot, stated, as_of)
+    if kind == "models":
+        # These were found by all their names, the likeliest first.
+        stated.pop("q", None)
+    rows = _matching(rows, stated)
     first = _position(rows, wanted.cursor)
     chosen = rows[first : first + wanted.limit]
     more: dict[str, object] = {}
@@ -315,15 +320,10 @@ def _gpu_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
 
 
 def _model_rows(snapshot: Snapshot, filters: Filters, as_of: date) -> list[_Row]:
-    del filters, as_of
+    del as_of
     return [
-        _Row(
-            model.id,
-            {"family": model.family, "series": model.series},
-            f"{model.id} {model.name} {model.hf_repo}",
-            partial(model_of, model),
-        )
-        for model in snapshot.models.values()
+        _Row(model.id, {"family": model.family, "series": model.series}, model.name, partial(model_of, model))
+        for model in found_models(snapshot, str(filters.get("q", "")))
     ]
 
 

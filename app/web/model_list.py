@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from app.services.model_list import found
 from app.web.answers import open_page
 from app.web.listing import asked
 from app.web.models import preset_facts
@@ -19,12 +20,10 @@ def models(request: Request) -> Response:
     """The presets whose name holds every word, of one family."""
     page, snapshot, words = open_page(request)
     values = asked(request, "q", "family")
-    rows = []
-    for preset in snapshot.models.values():
-        name = f"{preset.id} {preset.name} {preset.hf_repo}".casefold()
-        named = all(word in name for word in values["q"].casefold().split())
-        if named and values["family"] in ("", preset.family):
-            rows.append((preset, preset_facts(preset.architecture, words)[1:]))
+    rows = [
+        (preset, preset_facts(preset.architecture, words)[1:])
+        for preset in found(snapshot, values["q"], values["family"])
+    ]
     return page.render(
         "models.html",
         PATH,

@@ -14,6 +14,7 @@ from app.core.model.architecture import ModelArchitecture, architecture_from_fie
 from app.core.model.config_reader import read_config
 from app.core.model.reading import reading_of
 from app.services.cards import NotInCatalogue, find_model
+from app.services.model_list import ordered
 from app.texts.figures import format_parameters
 from app.web.answer_tables import Words
 from app.web.form import FormState, is_model, model_size
@@ -42,7 +43,7 @@ def offers(snapshot: Snapshot, language: str) -> tuple[Offer, ...]:
             format_parameters(model.architecture.parameters, language),
             _shape(model.architecture, _),
         )
-        for model in sorted(snapshot.models.values(), key=lambda m: (m.name or m.id).casefold())
+        for model in ordered(snapshot)
     )
 
 

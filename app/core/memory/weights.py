@@ -104,10 +104,22 @@ def model_bytes(
     """
     fmt = format_of(precision)
     quirks = engines.engine(engine).memory.weights
-    if model.stored is not None and precision == model.native_precision and not checkpoint_gib:
+    own = precision == model.native_precision and not checkpoint_gib
+    if model.stored is not None and own:
         return _stored_bytes(model, fmt, quirks)
     if model.components and model.family == "diffusion":
         return WeightBytes(counted(_component_bytes, model, fmt, name="component_bytes"), 0.0, 0.0, 0.0, 0.0)
+    sizes = _usual_bytes(model, fmt, quirks, checkpoint_gib)
+    if model.stored_gib and own:
+        factor = operand(model, model.stored_gib, "stored_gib") * GIB / sizes.total
+        sizes = sizes.scaled(named(factor, "checkpoint_factor"))
+    return sizes.with_names()
+
+
+def _usual_bytes(
+    model: ModelArchitecture, fmt: Format, quirks: WeightQuirks, checkpoint_gib: float | None
+) -> WeightBytes:
+    """Every class of weights at the bits that its format means for it."""
     wide = fmt.compute.activation_bytes
     rest_bytes = wide if fmt.quantized and not fmt.gguf else fmt.bytes
     tower, tower_bytes = _towers(model, wide if fmt.gguf else rest_bytes)
@@ -149,7 +161,7 @@ def model_bytes(
         sizes = replace(sizes, embedding=0.0)
     if quirks.keeps_own_head and "own_head" in fmt.quirks and not (head_parameters or checkpoint_gib):
         sizes = replace(sizes, head=table * wide)
-    return sizes.with_names()
+    return sizes
 
 
 def _stored_bytes(model: ModelArchitecture, fmt: Format, quirks: WeightQuirks) -> WeightBytes:

@@ -136,6 +136,8 @@ class ModelArchitecture:
     """Bytes that one more token adds where the cache has 8 bit: rotated parts at 16 bit, scales."""
     index_bytes_per_token: float = 0.0
     """Keys of the indexers of sparse attention over all layers: FP8 with a scale, whatever the cache has."""
+    stored_gib: float = 0.0
+    """Of a preset: its checkpoint in `native_precision` as loaded, where formats are mixed."""
     native_kv_precision: str = ""
     """Format of the cache that the checkpoint brings scales for."""
     modules: tuple[Module, ...] = ()
@@ -200,6 +202,7 @@ _REALS = (
     "compressed_elements",
     "wide_elements",
     "index_bytes_per_token",
+    "stored_gib",
 )
 _READ = ("modules", "stored", "notes")
 """What only the reader of a file sets."""
@@ -377,7 +380,8 @@ def complete(
         raise InputFault.at(f"{pointer}/active_parameters", "out_of_range", low=1, high=model.parameters)
     if model.is_moe and model.experts_per_token > model.experts:
         raise InputFault.at(f"{pointer}/experts_per_token", "out_of_range", low=1, high=model.experts)
-    if "parameters" in given and not model.dimensions_assumed and model.family == "decoder":
+    same = not model.dimensions_assumed and not model.attributes.get("layers_differ")
+    if "parameters" in given and same and model.family == "decoder":
         counted = parameter_count(model)
         if counted and abs(counted / (model.parameters - model.vision_tower_parameters + 1) - 1) > 0.10:
             warnings.append("parameters_differ")

@@ -154,7 +154,7 @@ def _kv(model: ModelArchitecture) -> int:
 
 
 def _expert(model: ModelArchitecture) -> int:
-    h, i = model.hidden_size, model.expert_intermediate_size
+    h, i = _int(model.attributes, "expert_latent") or model.hidden_size, model.expert_intermediate_size
     count = (3 if model.gated_mlp else 2) * h * i
     if model.attributes.get("expert_bias"):
         count += 2 * i + h
