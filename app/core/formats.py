@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from app.core.calibration import DEFAULT, BytesBy, Entry, fill
+from app.core.model.headers.gguf_types import WEIGHT_TYPES
 
 KERNELS = ("plain", "gptq", "bitsandbytes", "gguf", "packed")
 """Families of kernels that an engine has from some compute capability on: `engines.record.Engine.kernels`."""
@@ -72,6 +74,7 @@ COMPUTE_TYPES: Mapping[str, ComputeType] = {
         ("fp4", "fp4", "fp4_tflops", 2.0, "bf16", ""),
     )
 }
+_REPACKED = re.compile(r"_r\d+$")
 ADVISED = ("decoder", "gguf", "other")
 """Questions whose weights can be narrowed: language models, GGUF files, all other models."""
 USUAL = "bf16"
@@ -154,6 +157,11 @@ class Format:
         return self.storage == "gguf"
 
     @property
+    def repacked(self) -> bool:
+        """Rows of another type, interleaved: a question may name it, the form does not offer it."""
+        return self.gguf and _REPACKED.search(self.name) is not None
+
+    @property
     def compute(self) -> ComputeType:
         """The type of its matrix products."""
         return COMPUTE_TYPES[self.computes_in]
@@ -231,6 +239,17 @@ def _gguf(name: str, bits: float, form_place: int | None, advised_for: tuple[str
         widened_whole=True,
         dequantize_bytes=DEQUANTIZE_BYTES[DEFAULT],
     )
+
+
+_MIXED = frozenset(
+    "q8_0 q6_k q5_0 q4_0 q4_1 iq4_xs q2_k q5_1 iq4_nl iq3_s iq3_xxs iq2_xxs iq1_s mxfp4 f16 bf16".split()
+)
+"""Types that name a mixture with bits of its own below."""
+
+
+def of_one_type() -> list[tuple[str, float]]:
+    """Names and bits of GGUF files that are of one type: the rarer ones, and those with interleaved rows."""
+    return [(t.name, 8.0 * t.size / t.elements) for t in WEIGHT_TYPES if t.name not in _MIXED]
 
 
 # Bits with scales: GGML block sizes (q4_0: 18 bytes per 32 weights …), AWQ/GPTQ group 128 with fp16 scale and
@@ -403,6 +422,7 @@ _FORMATS: dict[str, Format] = {
         _gguf("iq2_xxs", 2.06, None, ()),
         _gguf("iq1_s", 1.56, None, ()),
         _gguf("mxfp4", 4.25, None, ()),
+        *(_gguf(name, bits, None, ()) for name, bits in of_one_type()),
         Format(
             name="q8_0",
             title="Q8_0",
@@ -484,7 +504,7 @@ def kv_names() -> tuple[str, ...]:
 
 def form_names(trains: bool) -> tuple[str, ...]:
     """Weight formats in the order of the form: what a team meets first, then the others."""
-    shown = [f for f in all_formats() if f.weights and not (trains and f.gguf)]
+    shown = [f for f in all_formats() if f.weights and not (trains and f.gguf) and not f.repacked]
     first = sorted((f for f in shown if f.form_place is not None), key=lambda f: f.form_place or 0)
     return tuple(f.name for f in (*first, *(f for f in shown if f.form_place is None)))
 

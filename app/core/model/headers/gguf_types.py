@@ -55,6 +55,11 @@ TYPES: Mapping[int, TensorType] = _read()
 PLAIN = frozenset({"f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64", "bf16_r16"})
 """Types without blocks."""
 
+_BESIDE = frozenset("q8_1 q8_k q8_k16 q8_k32 q8_k64 q8_k128 q8_kr8 q8_0_x4 q8_1_x4 q8_2_x4 bf16_r16".split())
+"""Types of activations on their way."""
+WEIGHT_TYPES = tuple(t for t in TYPES.values() if t.name not in PLAIN | _BESIDE)
+"""Types with blocks that files of weights have."""
+
 _FILES = """
 0 f32;1 f16;2 q4_0;3 q4_1;7 q8_0;8 q5_0;9 q5_1;10 q2_k;11 q3_k_s;12 q3_k_m;13 q3_k_l;14 q4_k_s;15 q4_k_m
 16 q5_k_s;17 q5_k_m;18 q6_k;19 iq2_xxs;20 iq2_xs;21 q2_k_s;22 iq3_xs;23 iq3_xxs;24 iq1_s;25 iq4_nl;26 iq3_s
