@@ -51,6 +51,7 @@ STATUS_TITLES = (
 # The log has the operator's sentence with the command to run.
 DATABASE_ANSWERS = {
     "locked": (503, 2, N_("Another process holds the database. Try again in a moment.")),
+    "failing_disk": (503, 60, N_("The disk of the server cannot be read or written.")),
     "full": (507, 0, N_("Nothing was saved: the disk of the server is full.")),
     "read_only": (503, 60, N_("Nothing was saved: the server may not write to its database.")),
 }

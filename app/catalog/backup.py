@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from app.catalog.problems import DatabaseProblem, problem_of
@@ -49,17 +51,57 @@ def back_up_file(database: Path, target: Path, replace: bool = False) -> Backup:
         partial.replace(target)
         _sync_folder(target.parent)
     except sqlite3.Error as error:
-        problem = problem_of(error)
-        if problem is None:
+        raise _why_not_copied(database, target, error) from error
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise problem from error
+        raise DatabaseProblem.full() from error
     finally:
         partial.unlink(missing_ok=True)
     return Backup(target, target.stat().st_size)
 
 
+def _why_not_copied(database: Path, target: Path, error: sqlite3.Error) -> DatabaseProblem:
+    """What keeps a database from being copied; SQLite says of a damaged one that it cannot be opened."""
+    problem = problem_of(error) or DatabaseProblem.damaged(str(error))
+    if problem.kind != "unreachable":
+        return problem
+    try:
+        check_copy(database)
+    except DatabaseProblem as found:
+        return found
+    return DatabaseProblem(
+        "target_folder",
+        f"{target.name} cannot be written; name a file in a folder that this user may write to.",
+    )
+
+
+def check_backup(source: Path) -> None:
+    """Refuse a file that is no whole backup of ours; nothing is changed.
+
+    Errors
+    ------
+    DatabaseProblem when the backup is missing, damaged or none of ours.
+    """
+    if not source.exists():
+        raise DatabaseProblem("missing", f"There is no backup {source.name}.")
+    try:
+        check_copy(source)
+    except DatabaseProblem as unusable:
+        if unusable.kind not in ("damaged", "unreachable"):
+            raise
+        raise DatabaseProblem.no_backup(source.name, "SQLite cannot read it") from unusable
+    with closing(_open(source)) as backup:
+        try:
+            backup.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.OperationalError as error:
+            raise DatabaseProblem.no_backup(source.name, "it holds no tables of ours") from error
+
+
 def restore_file(source: Path, database: Path) -> Backup | None:
     """Put a backup in the place of the database; what was there is backed up beside it first.
+
+    Each restore keeps a copy of its own, named after the moment: none is ever overwritten.
 
     Returns
     -------
@@ -69,19 +111,7 @@ def restore_file(source: Path, database: Path) -> Backup | None:
     ------
     DatabaseProblem when the backup is missing, damaged or none of ours, or the database is in use.
     """
-    if not source.exists():
-        raise DatabaseProblem("missing", f"There is no backup {source.name}.")
-    try:
-        check_copy(source)
-    except DatabaseProblem as unusable:
-        if unusable.kind != "damaged":
-            raise
-        raise DatabaseProblem.no_backup(source.name, "SQLite cannot read it") from unusable
-    with closing(_open(source)) as backup:
-        try:
-            backup.execute("SELECT version_num FROM alembic_version").fetchone()
-        except sqlite3.OperationalError as error:
-            raise DatabaseProblem.no_backup(source.name, "it holds no tables of ours") from error
+    check_backup(source)
     previous = None
     if database.exists() and database.stat().st_size:
         previous = _keep_previous(database)
@@ -104,9 +134,9 @@ def restore_file(source: Path, database: Path) -> Backup | None:
 
 def _keep_previous(database: Path) -> Backup:
     """A copy of the database about to be replaced; one that cannot be read is set aside as it is."""
-    kept = database.with_name(f"{database.name}.before-restore.bak")
+    kept = free_name(database, "before-restore")
     try:
-        return back_up_file(database, kept, replace=True)
+        return back_up_file(database, kept)
     except DatabaseProblem as problem:
         if problem.transient:
             raise
@@ -117,6 +147,22 @@ def _keep_previous(database: Path) -> Backup:
     return Backup(kept, kept.stat().st_size)
 
 
+def catalog_of(source: Path) -> str:
+    """Version of the catalogue in a backup; empty where it holds no data yet."""
+    with closing(_open(source)) as backup:
+        found = backup.execute("SELECT version FROM catalog_version ORDER BY id DESC LIMIT 1").fetchone()
+    return str(found[0]) if found else ""
+
+
+def free_name(database: Path, reason: str) -> Path:
+    """A name for a copy beside a database that no file has: with the moment, to the microsecond."""
+    while True:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        found = database.with_name(f"{database.name}.{reason}-{stamp}.bak")
+        if not found.exists():
+            return found
+
+
 def _open(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=5)
 
@@ -125,7 +171,9 @@ def check_copy(path: Path) -> None:
     """Refuse a file that is no whole SQLite database: DatabaseProblem of kind damaged."""
     try:
         with closing(_open(path)) as connection:
-            answer = connection.execute("PRAGMA integrity_check").fetchone()[0]
+            answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except UnicodeDecodeError as error:
+        raise DatabaseProblem.damaged("its texts cannot be read") from error
     except sqlite3.DatabaseError as error:
         raise problem_of(error) or DatabaseProblem.damaged(str(error)) from error
     if answer != "ok":

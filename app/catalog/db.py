@@ -19,8 +19,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 from sqlmodel import Session
 
-from app.catalog.backup import back_up_file
-from app.catalog.problems import DatabaseProblem, problem_of
+from app.catalog.backup import back_up_file, free_name
+from app.catalog.problems import UNREADABLE, DatabaseProblem, problem_of
 from app.resources import resource_path
 
 BUSY_TIMEOUT_MS = 5000
@@ -114,7 +114,7 @@ def session(engine: Engine, *, write: bool = False) -> Iterator[Session]:
             yield active
             if write:
                 active.commit()
-    except DBAPIError as error:
+    except (DBAPIError, *UNREADABLE) as error:
         problem = problem_of(error)
         if problem is None:
             raise
@@ -132,7 +132,7 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     try:
         with writing(engine).begin() as connection:
             yield connection
-    except DBAPIError as error:
+    except (DBAPIError, *UNREADABLE) as error:
         problem = problem_of(error)
         if problem is None:
             raise
@@ -156,7 +156,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
             if engine.dialect.name == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
-    except DBAPIError as error:
+    except (DBAPIError, *UNREADABLE) as error:
         problem = problem_of(error)
         if problem is None:
             raise
@@ -293,8 +293,7 @@ def _backup_before_change(engine: Engine) -> Path | None:
         if current_revision(connection) == head_revision() or not _has_rows(connection):
             return None
         current = current_revision(connection) or "unversioned"
-    stamp = utc_now().strftime("%Y%m%dT%H%M%S")
-    saved = path.with_name(f"{path.name}.before-{current}-{stamp}.bak")
+    saved = free_name(path, f"before-{current}")
     back_up_file(path, saved)
     return saved
 
@@ -309,7 +308,7 @@ def _has_rows(connection: Connection) -> bool:
 def _classified() -> Iterator[None]:
     try:
         yield
-    except (DBAPIError, sqlite3.Error) as error:
+    except (DBAPIError, sqlite3.Error, *UNREADABLE) as error:
         problem = problem_of(error)
         if problem is None:
             raise

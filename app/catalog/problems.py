@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,6 +86,16 @@ class DatabaseProblem(Exception):
         )
 
     @classmethod
+    def failing_disk(cls) -> DatabaseProblem:
+        """The disk neither reads nor writes."""
+        return DatabaseProblem(
+            "failing_disk",
+            "The disk of the database cannot be read or written; see that it has room and is whole, "
+            "then look again.",
+            "cardworth doctor",
+        )
+
+    @classmethod
     def damaged(cls, detail: str) -> DatabaseProblem:
         """Not a database, or a broken one."""
         return DatabaseProblem(
@@ -131,10 +142,12 @@ _SQLITE_WORDS = {
     "locked": DatabaseProblem.locked,
     "readonly": DatabaseProblem.read_only,
     "read-only": DatabaseProblem.read_only,
+    "disk i/o": DatabaseProblem.failing_disk,
     "full": DatabaseProblem.full,
     "unable to open": DatabaseProblem.unreachable,
     "no such table": DatabaseProblem.missing,
 }
+_DAMAGED = ("not a database", "malformed", "could not decode", "corrupt", "unsupported file format")
 _SQL_STATES = {
     "55P03": DatabaseProblem.locked,
     "40P01": DatabaseProblem.locked,
@@ -147,9 +160,15 @@ _LOST_STATES = ("08", "57P", "28", "3D")
 """Beginnings of SQL states of a server that is not there or lets nobody in."""
 
 
+UNREADABLE = (UnicodeDecodeError, json.JSONDecodeError)
+"""What reading a cell raises whose bytes are not those that were written."""
+
+
 def problem_of(error: Exception) -> DatabaseProblem | None:
     """The problem behind an error of a driver; None when the error is a fault of the program."""
     original = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(original, UNREADABLE):
+        return DatabaseProblem.damaged("a text in it cannot be read")
     if isinstance(original, sqlite3.Error):
         return _of_sqlite(str(original))
     state = getattr(original, "sqlstate", None)
@@ -169,7 +188,7 @@ def _of_sqlite(text: str) -> DatabaseProblem | None:
     found = next((problem for fragment, problem in _SQLITE_WORDS.items() if fragment in words), None)
     if found is not None:
         return found()
-    damaged = "not a database" in words or "malformed" in words
+    damaged = any(word in words for word in _DAMAGED)
     return DatabaseProblem.damaged(text) if damaged else None
 
 

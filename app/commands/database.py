@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from app.commands.output import (
     EXIT_DATABASE,
@@ -44,6 +47,8 @@ def add_commands(commands: Any) -> None:
     ):
         parser = commands.add_parser(name, help=text, description=text)
         parser.add_argument("file", type=Path, help="the copy")
+        if name == "restore":
+            parser.add_argument("--dry-run", action="store_true", help="check the copy and change nothing")
         if name == "backup":
             parser.add_argument("--force", action="store_true", help="replace an older copy of that name")
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -65,7 +70,8 @@ def trouble() -> Iterator[None]:
     """Trouble with the database or the data becomes a sentence and exit code 3."""
     try:
         yield
-    except DatabaseProblem as problem:
+    except (DatabaseProblem, SQLAlchemyError, sqlite3.Error) as error:
+        problem = maintenance.problem_behind(error)
         raise CommandFailure(str(problem), EXIT_DATABASE) from problem
     except SeedFault as fault:
         raise CommandFailure(f"nothing was loaded\n{fault}", EXIT_DATABASE) from fault
@@ -128,8 +134,22 @@ def _backup(options: argparse.Namespace) -> None:
         write(said.format(path=copy.path, size=f"{copy.size_bytes / 1e6:,.1f}"))
 
 
+def _checked(options: argparse.Namespace, found: dict[str, Any]) -> None:
+    """What a restore would put in the place of the database."""
+    if options.json:
+        write_json({"dry_run": True, "previous": None, **found})
+        return
+    said = words_of(options)(
+        N_("{file} is a whole backup with catalogue {catalog}, {size} MB; nothing was changed.")
+    )
+    write(said.format(file=options.file, catalog=found["catalog"], size=f"{found['size_bytes'] / 1e6:,.1f}"))
+
+
 def _restore(options: argparse.Namespace) -> None:
     with trouble():
+        if options.dry_run:
+            _checked(options, maintenance.look_at_backup(options.file))
+            return
         previous = maintenance.restore(read_settings().database_url, options.file)
     if options.json:
         write_json({"previous": str(previous.path) if previous else None})

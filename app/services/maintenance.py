@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
@@ -12,9 +13,16 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import make_url
 
 from app import __version__
-from app.catalog.backup import Backup, back_up_file, restore_file
+from app.catalog.backup import (
+    Backup,
+    back_up_file,
+    catalog_of,
+    check_backup,
+    check_copy,
+    restore_file,
+)
 from app.catalog.db import check_revision, create_engine_from_url, is_empty, sqlite_path, upgrade
-from app.catalog.problems import DatabaseProblem, SeedFault
+from app.catalog.problems import DatabaseProblem, SeedFault, problem_of
 from app.catalog.seed import SeedReport, load_seed
 from app.catalog.snapshot import Snapshot
 from app.catalog.versions import VersionCheck
@@ -83,6 +91,25 @@ def restore(url: str, source: Path) -> Backup | None:
     return restore_file(source, _file_of(url))
 
 
+def look_at_backup(source: Path) -> dict[str, Any]:
+    """What a backup holds, looked at and not changed; DatabaseProblem when it is no whole one of ours."""
+    check_backup(source)
+    return {"file": str(source), "catalog": catalog_of(source), "size_bytes": source.stat().st_size}
+
+
+def problem_behind(error: Exception) -> DatabaseProblem:
+    """The problem that an error of the database stands for; raises what is a fault of the program."""
+    if isinstance(error, DatabaseProblem):
+        return error
+    original = getattr(error, "orig", None) or error
+    found = problem_of(error)
+    if found is None and type(original) in (sqlite3.OperationalError, sqlite3.DatabaseError):
+        found = DatabaseProblem.damaged(str(original).splitlines()[0][:200])
+    if found is None:
+        raise error
+    return found
+
+
 def _file_of(url: str) -> Path:
     path = sqlite_path(url)
     if path is None:
@@ -110,6 +137,9 @@ def prepare(url: str, auto_seed: bool) -> None:
 
 def look_over(url: str, today: date) -> dict[str, Any]:
     """Versions, sizes and price coverage of an instance; DatabaseProblem when it cannot be used."""
+    path = sqlite_path(url)
+    if path is not None and path.exists():
+        check_copy(path)
     with open_catalogue(url) as snapshot:
         coverage = list(snapshot.price_coverage(today).values())
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -18,6 +19,8 @@ from app.catalog.versions import VersionCheck
 from app.core.gpu_table import GpuTable
 from app.core.question import REGIONS
 from app.core.speed import BenchmarkIndex
+
+logger = logging.getLogger("app.catalog")
 
 
 class CatalogStore:
@@ -50,10 +53,27 @@ class CatalogStore:
         with self._lock:
             kept = self._snapshot
             if kept is None or kept.digest != digest:
-                kept = self._snapshot = load_snapshot(self.engine)
+                kept = self._snapshot = read_catalogue(self.engine)
                 if self._changed is not None:
                     self._changed(kept)
             return kept
+
+
+def read_catalogue(engine: Engine) -> Snapshot:
+    """The catalogue of a database.
+
+    Errors
+    ------
+    DatabaseProblem when it cannot be read, or what was read is not what a catalogue holds.
+    """
+    try:
+        return load_snapshot(engine)
+    except DatabaseProblem:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        # Rows were checked before they were written: whatever cannot be understood has changed since.
+        logger.exception("the catalogue cannot be understood")
+        raise DatabaseProblem.damaged("a row of the catalogue cannot be understood") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,7 @@ def test_a_backup_is_restored_and_the_database_before_it_kept(
     # A database that cannot be read any more is set aside and replaced.
     (tmp_path / "new.db").write_bytes(b"no database at all" * 100)
     assert run(capsys, "restore", str(copy))[0] == 0
-    assert (tmp_path / "new.db.before-restore.bak").read_bytes().startswith(b"no database")
+    assert next(tmp_path.glob("new.db.before-restore-*.bak")).read_bytes().startswith(b"no database")
     status, printed, _ = run(capsys, "doctor", "--json")
     assert status == 0 and json.loads(printed)["cards"] >= 180
 
