@@ -288,7 +288,9 @@ ANSWERS: dict[str, str] = {
     "rejected_budget": N_("With host it costs {needed}, {over} above the budget."),
     "rejected_power": N_("Draws {power_w}, above the limit of {limit_w}."),
     "rejected_count": N_("{count} cards are more than the limit."),
-    "rejected_unpriced": N_("No price that may count is known in the conditions asked for."),
+    "rejected_unpriced": N_(
+        "No price that may count is known in the conditions asked for: ask for a quote, or give your own."
+    ),
     "unpriced_no_rate": N_("Its price is in a currency without a known rate."),
     "unpriced_too_old": N_("Its newest price is more than two years old: ask for a quote."),
     "unpriced_old_card": N_(
@@ -322,6 +324,7 @@ ANSWERS: dict[str, str] = {
         "Recompute activations (gradient checkpointing); about a quarter slower."
     ),
     "remedy_optimizer_8bit": N_("Use AdamW with 8-bit states."),
+    "remedy_pure_16bit": N_("Train purely in 16 bit, without a 32-bit copy of the weights."),
     "remedy_lora": N_("Train adapters (LoRA) instead of all weights."),
     "remedy_qlora": N_("Train adapters over 4-bit weights (QLoRA)."),
     "remedy_more_cards": N_("Share the work over {cards} cards."),
@@ -344,6 +347,7 @@ ANSWERS: dict[str, str] = {
     "remedy_availability": N_("Let cards count that are not sold there, at an estimate."),
     "remedy_evidence": N_("Let estimates count, or give your own price for {gpu}."),
     "remedy_unpriced": N_("Give your own price for {gpu}."),
+    "remedy_estimates_count": N_("Let estimates of prices count."),
     # Advice beside the list
     "vram_tier": N_("On one card alone: the {tier} class."),
     "vram_tier_several": N_("No single card holds it: about {cards} cards of 80 GB."),

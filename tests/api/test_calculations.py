@@ -327,12 +327,17 @@ def test_work_of_a_speech_model_is_hours_of_audio(api: TestClient) -> None:
 
 
 def test_a_system_without_the_engine_and_a_driver_older_than_the_card_are_refused(api: TestClient) -> None:
-    workload = {"model": {"preset": "llama-3.1-8b"}}
+    workload = {"model": {"preset": "llama-3.1-8b"}, "batch_size": 1, "sequence_length": 2048}
     body = {"workload": workload, "filters": {"gpus": ["rtx4090"], "os": "windows"}, "counts": [1]}
     (rejected,) = api.post("/api/v1/shortlist", json=body).json()["rejected"]
     assert (rejected["code"], rejected["remedy"]["change"]) == ("os", {"filters.os": "linux"})
     assert "vllm" in rejected["text"].lower()
-    old = {**body, "filters": {"gpus": ["rtx4090"], "driver": "450.80", "frameworks": ["tensorflow==2.13"]}}
+    vision = {"model": {"preset": "resnet-50"}, "batch_size": 1}
+    old = {
+        "workload": vision,
+        "counts": [1],
+        "filters": {"gpus": ["rtx4090"], "driver": "450.80", "frameworks": ["tensorflow==2.13"]},
+    }
     (rejected,) = api.post("/api/v1/shortlist", json=old).json()["rejected"]
     assert rejected["code"] == "os" and "450.80" in rejected["text"]
     assert rejected["remedy"]["code"] == "change_driver"

@@ -312,8 +312,8 @@ def test_an_engine_that_does_not_run_there_is_no_offer():
     # vLLM needs compute capability 7.0; llama.cpp runs on Pascal.
     found = rejected(ask(CHAT))["p40"]
     assert found.code == "framework"
-    assert found.remedy.change == {"workload.engine": "llama.cpp"}
-    assert "p40" in ids(ask(replace(CHAT, engine="llama.cpp", precision="gguf-q4_k_m")))
+    assert found.remedy.change == {"workload.engine": "llama.cpp", "workload.precision": "gguf-q8_0"}
+    assert "p40" in ids(ask(replace(CHAT, engine="llama.cpp", precision="gguf-q8_0")))
 
 
 @dataclass
@@ -534,7 +534,8 @@ def test_cards_of_one_size_share_the_remedy_and_others_have_their_own():
     twin = replace(BY_ID["rtx4090"], id="twin", name="Twin of the 4090")
     gpus = [*GPUS, twin]
     question = ShortlistQuestion(Workload(LLAMA_13B, batch_size=2, sequence_length=2048), counts=(1,))
-    found = rejected(rank(question, GpuTable.from_gpus(gpus), gpus, ALL_PRICES))
+    priced = {**ALL_PRICES, ("twin", "new"): price("twin", 15000)}
+    found = rejected(rank(question, GpuTable.from_gpus(gpus), gpus, priced))
     assert found["twin"].code == found["rtx4090"].code == "memory"
     assert found["twin"].remedy is found["rtx4090"].remedy
     assert found["twin"].shortfall_gib == found["rtx4090"].shortfall_gib > 0

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from app.core.decide.reasons import simple_remedy
+from app.core.decide.reasons import filtered
 from app.core.decide.support import CLEAR, engine_runs, runs, stack, stacks, without_engine
 from app.core.gpu_table import GpuTable
-from tests.core.cards import BY_ID, card
+from app.core.question import Filters, ShortlistQuestion
+from app.core.workload import Workload
+from tests.core.cards import BY_ID, LLAMA_8B, card
 
 
 @dataclass
@@ -237,8 +239,18 @@ def test_a_list_of_cards_gets_what_each_gets(os, driver):
 
 
 def test_the_remedy_for_an_old_driver_is_a_newer_one():
+    asked = ShortlistQuestion(Workload(LLAMA_8B), filters=Filters(os="linux", driver="450.80"))
     refused, _ = stack(RTX_4090, "pytorch", (), TABLE, "linux", "450.80")
-    remedy = simple_remedy("os", dict(refused.message.params))
+    remedy = filtered(RTX_4090, 1, "os", refused.message, asked, False).remedy
     assert (remedy.code, remedy.change) == ("change_driver", {"filters.driver": "520.56.06"})
-    other, _ = stack(RTX_4090, "vllm", (), TABLE, "windows")
-    assert simple_remedy("os", dict(other.message.params)).change == {"filters.os": "linux"}
+
+
+def test_only_a_filter_that_was_set_is_offered_to_be_left_out():
+    refused, _ = stack(RTX_4090, "vllm", (), TABLE, "windows")
+    on_windows = ShortlistQuestion(Workload(LLAMA_8B), filters=Filters(os="windows"))
+    assert filtered(RTX_4090, 1, "os", refused.message, on_windows, False).remedy.change == {
+        "filters.os": "linux"
+    }
+    for code in ("vendor", "framework", "os", "feature"):
+        open_question = ShortlistQuestion(Workload(LLAMA_8B, engine="transformers"))
+        assert filtered(RTX_4090, 1, code, refused.message, open_question, False).remedy is None

@@ -341,13 +341,13 @@ def _form(pairs: Pairs) -> dict[str, list[str]]:
 
 REMEDIED: list[Pairs] = [
     [("model", "llama-3.1-70b"), ("counts", "1, 2"), ("budget", "30000")],
-    [("model", LLAMA), ("budget", "20000"), ("work", "2000"), ("vendor", "NVIDIA"), ("max_power_w", "300")],
+    [("model", LLAMA), ("budget", "20000"), ("work", "20"), ("vendor", "NVIDIA"), ("max_power_w", "300")],
     [
         ("model", LLAMA),
         ("task", "training"),
         ("batch_size", "4"),
         ("needs", "ecc"),
-        ("budget", "1000"),
+        ("budget", "40000"),
         ("budget_currency", "USD"),
     ],
 ]

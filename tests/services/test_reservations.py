@@ -59,11 +59,9 @@ def test_a_card_without_bf16_is_judged_by_one_rule(snapshot: Snapshot, gpu: str)
 def test_speed_refuses_a_format_where_the_shortlist_does(snapshot: Snapshot) -> None:
     body = {"workload": {**SMALL, "precision": "bf16"}, "counts": [1], "limit": 200}
     found = calculator.shortlist(body, snapshot, DAY)
-    # Those whose rate nobody knows are refused too, without this remedy.
+    # Those whose rate nobody knows are refused too, in other words.
     lacking = {
-        r.gpu.id
-        for r in found.rejected
-        if r.code == "precision" and r.remedy is not None and r.remedy.code == "use_fp16"
+        r.gpu.id for r in found.rejected if r.code == "precision" and r.text.code == "rejected_precision"
     }
     listed = {o.gpu.id for o in found.options}
     work = asked(snapshot, {**SMALL, "precision": "bf16"})

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.core.decide.candidates import Candidates
+from app.core.decide.candidates import Candidates, bit
 from app.core.decide.filters import STAGES
 from app.core.decide.grid import Best, Grid
 from app.core.decide.guidance import DATA_CENTRE, answers, calls_for_data_centre
@@ -67,14 +67,14 @@ def unmet(
     data_centre = calls_for_data_centre(said)
     if not data_centre and not said["tenants"]:
         return None
-    other = np.array([[data_centre and gpu.segment != DATA_CENTRE] for gpu in gpus], dtype=bool)
+    other = np.array([data_centre and gpu.segment != DATA_CENTRE for gpu in gpus], dtype=bool)
     shared = np.zeros(best.plan.shape, dtype=bool)
     if said["tenants"]:
         parted = np.array([p.cards > 1 and parts_tenants(p, question.workload) for p in grid.plans])
         single = np.array([p.cards == 1 for p in grid.plans])
-        slices = np.array([[gpu.mig_instances >= TENANTS] for gpu in gpus], dtype=bool)
+        slices = np.array([gpu.mig_instances >= TENANTS for gpu in gpus], dtype=bool)[:, np.newaxis]
         shared = ~(parted[best.plan] | (single[best.plan] & slices))
-    return Unmet(other.reshape(-1, 1), shared)
+    return Unmet(other[:, np.newaxis], shared)
 
 
 def first_hours(candidates: Candidates) -> float | None:
@@ -92,3 +92,4 @@ def stop_unmet(candidates: Candidates, needs: Unmet) -> None:
     where = needs.any[..., np.newaxis]
     for stage in (candidates.stage, candidates.at_estimate):
         np.copyto(stage, place, where=np.broadcast_to(where, stage.shape) & (stage > place))
+    np.bitwise_or(candidates.fails, bit("feature") * where, out=candidates.fails)

@@ -43,6 +43,8 @@ class Candidates:
     """Index into STAGES where the option stops; PASSES where it does not."""
     at_estimate: Index
     """The same if estimates of prices counted: what passes here and not in `stage` needs a quote."""
+    fails: Index
+    """Every stage at which the option would stop, one bit each: 0 where it passes."""
 
     @property
     def passes(self) -> Flags:
@@ -106,18 +108,21 @@ def evaluate(
             question.objective, costs.total_cny, costs.purchase_cny, sustained, speed, power[..., np.newaxis]
         )
     score = np.broadcast_to(score, prices.purchase_cny.shape)
-    at_estimate = _stages(question, best, prices, costs, power, hours)
+    at_estimate, fails = _stages(question, best, prices, costs, power, hours)
     unsold = _unsold(question, barred, prices)
+    fails |= bit("availability") * (unsold != OPEN)
     # What is only under a rule may be asked for; what nobody sells may not.
     _stop_before(at_estimate, "availability", unsold == BY_MARKET)
     stage = at_estimate
     if question.price_rules.evidence != "any":
+        estimated = (prices.evidence < LEVELS.index("current")) & ~np.isnan(prices.purchase_cny)
+        fails |= bit("evidence") * estimated
         weak = (prices.evidence < LEVELS.index("current")) & (at_estimate > STAGES.index("evidence"))
         stage = np.where(weak, STAGES.index("evidence"), at_estimate)
     if (unsold == BY_RULE).any():
         stage = stage.copy()
         _stop_before(stage, "availability", unsold == BY_RULE)
-    return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage, at_estimate)
+    return Candidates(best.counts, costs, speed, power, sustained, hours, score, stage, at_estimate, fails)
 
 
 def idle_w(question: ShortlistQuestion, machines_w: Floats) -> Floats:
@@ -141,6 +146,15 @@ def _unsold(question: ShortlistQuestion, barred: Barred, prices: PriceGrid) -> B
         there = np.where(sold, OPEN, here) if region == question.price_rules.region else here
         found = np.maximum(found, there)
     return found
+
+
+def bit(name: str) -> int:
+    """The bit of a stage in `Candidates.fails`."""
+    return 1 << STAGES.index(name)
+
+
+LATE = 1 << PASSES
+"""The bit of a limit on the time of a token, which stops under `deadline`."""
 
 
 def _stop_before(stage: Index, name: str, where: Flags) -> None:
@@ -176,19 +190,22 @@ def _stages(
     costs: Costs,
     power: Floats,
     hours: Floats | None,
-) -> Index:
-    """First stage at which each option stops; later stages are written first and overwritten."""
+) -> tuple[Index, Index]:
+    """First stage at which each option stops, and all: later ones are written first and overwritten."""
     filters = question.filters
     stage = np.full(prices.purchase_cny.shape, PASSES, dtype=np.intp)
 
-    def stop(name: str, where: Flags) -> None:
+    fails = np.zeros(stage.shape, dtype=np.intp)
+
+    def stop(name: str, where: Flags, mark: int = 0) -> None:
         np.copyto(stage, STAGES.index(name), where=np.broadcast_to(where, stage.shape))
+        np.bitwise_or(fails, (mark or bit(name)) * where, out=fails)
 
     if hours is not None and question.work is not None and not question.work.assumed:
         stop("deadline", ~(hours <= hours_limit(question)))
     late = too_late(best.token_ms, question.workload.latency_limit_ms)
     if late is not None:
-        stop("deadline", late[..., np.newaxis])
+        stop("deadline", late[..., np.newaxis], LATE)
     if question.budget is not None:
         if question.budget.currency != "CNY":
             raise InputFault.at("/budget/currency", "budget_not_converted", value=question.budget.currency)
@@ -205,7 +222,7 @@ def _stages(
         stop("count", (np.asarray(best.counts) > filters.max_count)[np.newaxis, :, np.newaxis])
     # A card of unknown rate or bandwidth has no speed: it is no candidate under any objective.
     stop("precision", ~np.isfinite(best.speed)[..., np.newaxis])
-    return stage
+    return stage, fails
 
 
 def order(candidates: Candidates, best: Best, names: Index) -> Index:

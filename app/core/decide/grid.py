@@ -25,6 +25,16 @@ KEEPS_LIMIT = 100.0
 """Above all that levels and speed score."""
 
 
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Part of a grid."""
+
+    rows: frozenset[int]
+    """Of the cards asked about."""
+    counts: tuple[int, ...]
+    """Some of those that the question tries, ascending."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """Every plan of every count on every card."""

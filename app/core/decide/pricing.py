@@ -46,8 +46,8 @@ class PriceGrid:
     rows: Index | None = None
     """Rows of `choices` and `servers` that the arrays are of; all by default."""
 
-    def take(self, rows: Index) -> PriceGrid:
-        """The same for some of the cards."""
+    def take(self, rows: Index, counts: Sequence[int] | None = None) -> PriceGrid:
+        """The same for some of the cards; `counts`: places of those that are wanted, all by default."""
         names = (
             "purchase_cny",
             "host_cny",
@@ -58,7 +58,10 @@ class PriceGrid:
             "host_load_w",
             "host_idle_w",
         )
-        return replace(self, rows=rows, **{name: getattr(self, name)[rows] for name in names})
+        some = {name: getattr(self, name)[rows] for name in names}
+        if counts is not None:
+            some = {name: values[:, counts] for name, values in some.items()}
+        return replace(self, rows=rows, **some)
 
     def choice(self, row: int, count: int, condition: int) -> PriceChoice:
         """The price behind an option, as strong as it is where it stands."""

@@ -12,8 +12,10 @@ from app.core.decide.grid import blocked_precision
 from app.core.decide.options import Fit, Rejected, Remedy
 from app.core.engines import AUTO, engine
 from app.core.estimates import Message
+from app.core.formats import advised_for
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import GpuTable, compute_rate
+from app.core.question import ShortlistQuestion
 from app.core.workload import Workload
 
 OBJECTIVE_PARAMETER = {
@@ -200,22 +202,53 @@ class _Param:
     name: str
 
 
-def filtered(gpu: Gpu, count: int, code: str, message: Message, work: Workload, lacks_type: bool) -> Rejected:
-    """A card that a filter of the card alone rejects, whatever figures are asked for.
+def filtered(
+    gpu: Gpu, count: int, code: str, message: Message, question: ShortlistQuestion, lacks_type: bool
+) -> Rejected:
+    """A card that a filter of the card alone rejects, with the change that its filter names.
 
     Parameters
     ----------
-    count: at which it is named. code, message: of the filter. work: of which engine and precision count.
+    count: at which it is named. code, message: of the filter. question: resolved.
     lacks_type: the card cannot compute in the 16-bit type asked for.
     """
-    params: dict[str, object] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
-    if code == "framework" and message.code == "framework_lacks_capability":
-        params["engine"] = work.engine
-    if code == "os" and "needed" in message.params:
-        params["needed"] = message.params["needed"]
+    params: dict[str, Any] = {"gpu": gpu.name, "gpu_id": gpu.id, "count": count}
+    work, filters = question.workload, question.filters
+    remedy = None
     if code == "precision" and lacks_type:
         params |= {"to": "fp16", "precision": work.precision}
-    return Rejected(gpu.ref, count, code, message, remedy=simple_remedy(code, params))
+        remedy = Remedy("use_fp16", Message("remedy_use_fp16", params), {"workload.precision": "fp16"})
+    elif code == "framework" and (message.code == "framework_lacks_capability" or not filters.frameworks):
+        remedy = _other_engine(work, params, lacks_type)
+    elif code == "os" and "needed" in message.params:
+        needed = message.params["needed"]
+        remedy = Remedy(
+            "change_driver", Message("remedy_driver", {"driver": needed}), {"filters.driver": needed}
+        )
+    stated = {
+        "vendor": filters.vendors,
+        "framework": filters.frameworks,
+        "os": filters.os not in ("", "linux"),
+        "feature": filters.needs,
+    }
+    if remedy is None and stated.get(code):
+        # What was not asked for cannot be left out.
+        remedy = limit_change(code, params)
+    return Rejected(gpu.ref, count, code, message, remedy=remedy)
+
+
+def _other_engine(work: Workload, params: dict[str, Any], lacks_type: bool) -> Remedy | None:
+    """Another engine that runs on more cards, with weights of its own kind where the format is missing."""
+    other = engine(work.engine).alternative
+    if not other:
+        return None
+    text = Message("remedy_change_engine", {**params, "engine": work.engine, "to": other})
+    if not lacks_type:
+        return Remedy("change_engine", text, {"workload.engine": other})
+    mildest = advised_for("gguf")[0].name
+    narrower = Message("remedy_quantized_weights", {"precision": mildest})
+    both = Message("remedy_combined", {**params, "changes": [text, narrower]})
+    return Remedy("combined", both, {"workload.engine": other, "workload.precision": mildest})
 
 
 _CHANGES: dict[str, tuple[str, Any]] = {
@@ -232,27 +265,13 @@ _CHANGES: dict[str, tuple[str, Any]] = {
 }
 
 
-def simple_remedy(code: str, params: dict[str, Any]) -> Remedy | None:
-    """The one field to change where the rejection itself says which."""
-    if code == "precision":
-        if not params.get("to"):
-            return None
-        return Remedy("use_fp16", Message("remedy_use_fp16", params), {"workload.precision": params["to"]})
-    other = engine(params["engine"]).alternative if code == "framework" and "engine" in params else ""
-    if other:
-        change = {"workload.engine": other}
-        return Remedy("change_engine", Message("remedy_change_engine", {**params, "to": other}), change)
-    if code == "os" and "needed" in params:
-        change = {"filters.driver": params["needed"]}
-        return Remedy("change_driver", Message("remedy_driver", {"driver": params["needed"]}), change)
-    if code == "unpriced":
-        name, value = f"price_overrides.{params.get('gpu_id', '')}", None
-    elif code in _CHANGES:
-        name, value = _CHANGES[code][0], _CHANGES[code][1]
-        if isinstance(value, _Param):
-            value = _enough(code, params.get(value.name))
-    else:
+def limit_change(code: str, params: dict[str, Any]) -> Remedy | None:
+    """The one field to change where the rejection itself says which; None where it names none."""
+    if code not in _CHANGES:
         return None
+    name, value = _CHANGES[code]
+    if isinstance(value, _Param):
+        value = _enough(code, params.get(value.name))
     return Remedy(f"change_{code}", Message(f"remedy_{code}", {**params, "field": name}), {name: value})
 
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.core.decide.availability import refusal
-from app.core.decide.candidates import PASSES, cheapest, hours_limit, nearest, regions_asked
+from app.core.decide.candidates import LATE, bit, cheapest, hours_limit, nearest, regions_asked
 from app.core.decide.filters import STAGES
 from app.core.decide.options import Rejected, Remedy, latency_rejection, too_late
-from app.core.decide.reasons import filtered, is_module, simple_remedy
-from app.core.decide.remedies import memory_remedies
+from app.core.decide.reasons import filtered, is_module
+from app.core.decide.tried import Trials
 from app.core.estimates import Message
 from app.core.kept import Same, keep
 
@@ -26,31 +27,54 @@ KEPT_REJECTIONS = 4096
 
 def rejections(ranking: Ranking) -> list[Rejected]:
     """One entry for each card without any option, by name."""
-    found = [*_filtered(ranking), *_stopped(ranking)]
+    trials = Trials(ranking)
+    found = [*_filtered(ranking, trials), *_stopped(ranking, trials)]
     return sorted(found, key=lambda rejected: (rejected.gpu.name, rejected.gpu.id))
 
 
-def _filtered(ranking: Ranking) -> Iterator[Rejected]:
-    """Cards that a filter of the card alone rejects; the same object as long as the filter says the same."""
-    asked, work = ranking.asked, ranking.question.workload
+def _filtered(ranking: Ranking, trials: Trials) -> Iterator[Rejected]:
+    """Cards that a filter of the card alone rejects; the same object as long as the same is said."""
+    asked, question = ranking.asked, ranking.question
     rows = list(asked.filter.stage)
     if not rows:
         return
     counts, _ = cheapest((asked.prices.purchase_cny + asked.prices.host_cny)[rows])
-    for row, n in zip(rows, counts.tolist(), strict=True):
-        gpu, (code, message) = asked.gpus[row], asked.filter.stage[row]
-        count = ranking.best.counts[n]
-        lacks_type = bool(asked.lacks_type[row])
-        yield keep(
+    plain = [
+        keep(
             asked.table,
             "rejections",
-            (Same(gpu), Same(message), count, code, work.engine, work.precision),
-            partial(filtered, gpu, count, code, message, work, lacks_type),
+            (Same(asked.gpus[row]), Same(message), ranking.best.counts[n], code, question.workload.engine)
+            + (question.workload.precision, question.filters),
+            partial(
+                filtered,
+                asked.gpus[row],
+                ranking.best.counts[n],
+                code,
+                message,
+                question,
+                bool(asked.lacks_type[row]),
+            ),
+            KEPT_REJECTIONS,
+        )
+        for row, n in zip(rows, counts.tolist(), strict=True)
+        for code, message in (asked.filter.stage[row],)
+    ]
+    tried = trials.of_filters(rows, [rejected.remedy for rejected in plain])
+    for row, rejected in zip(rows, plain, strict=True):
+        remedy = tried.get(row)
+        if remedy is rejected.remedy:
+            yield rejected
+            continue
+        yield keep(
+            asked.table,
+            "tried_rejections",
+            (Same(rejected), repr(remedy.change) if remedy else ""),
+            partial(replace, rejected, remedy=remedy),
             KEPT_REJECTIONS,
         )
 
 
-def _stopped(ranking: Ranking) -> Iterator[Rejected]:
+def _stopped(ranking: Ranking, trials: Trials) -> Iterator[Rejected]:
     """Cards of which every option stops somewhere, each at its nearest option."""
     candidates, best = ranking.candidates, ranking.best
     rows = np.flatnonzero(~candidates.passes.any(axis=(1, 2)))
@@ -64,19 +88,14 @@ def _stopped(ranking: Ranking) -> Iterator[Rejected]:
     cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
     codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
     outlays = outlay[np.arange(len(rows)), counts, conditions].tolist()
-    remedies = memory_remedies(
-        ranking.question.workload,
-        ranking.grid,
-        {r: int(best.plan[r, n]) for (r, n, _), code in zip(cells, codes, strict=True) if code == "memory"},
-        ranking.usable_gib,
-    )
+    remedies = trials.of_memory(cell for cell, code in zip(cells, codes, strict=True) if code == "memory")
     for cell, code, amount in zip(cells, codes, outlays, strict=True):
         if code == "feature" and ranking.needs is not None:
             # What the asker said of tenants and service is no field to be changed.
             gpu = ranking.gpus[cell[0]]
             yield Rejected(gpu.ref, best.counts[cell[1]], code, ranking.needs.why(gpu, cell[0]))
             continue
-        write = partial(_rejected, ranking, cell, code, amount, remedies.get(cell[0]))
+        write = partial(_rejected, ranking, cell, code, amount, remedies.get(cell[0]), trials)
         if code == "unpriced":
             # No figure of the question enters.
             gpu, count = ranking.gpus[cell[0]], best.counts[cell[1]]
@@ -127,7 +146,9 @@ def _over_limit(ranking: Ranking, cell: Cell, code: str, outlay: float) -> dict[
     return {}
 
 
-def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None) -> Rejected:
+def _rejected(
+    ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Remedy | None, trials: Trials
+) -> Rejected:
     row, n, k = cell
     question, gpu = ranking.question, ranking.gpus[row]
     count = ranking.best.counts[n]
@@ -153,25 +174,26 @@ def _rejected(ranking: Ranking, cell: Cell, code: str, outlay: float, remedy: Re
                 "shortfall_gib": shortfall,
             }
     elif late is not None:
-        message, remedy = latency_rejection(gpu.name, count, *late)
+        message, allowed = latency_rejection(gpu.name, count, *late)
+        remedy = trials.beside(cell, allowed, LATE)
     elif code == "deadline" and ranking.candidates.hours is not None:
         params["work_hours"] = float(ranking.candidates.hours[row, n, 0])
         params["deadline_hours"] = hours_limit(question)
     elif code == "service":
-        message, remedy = _short_of_service(ranking, cell)
+        message, goals = _short_of_service(ranking, cell)
+        remedy = trials.beside(cell, goals, bit("service"))
     elif code in ("unpriced", "stale_price", "evidence"):
         message = _price_rejection(ranking, cell, code, params)
     source = None
     if code == "availability":
         message, source = refusal(gpu, regions_asked(question), ranking.availability)
-        remedy = _if_sold(ranking, cell)
     return Rejected(
         gpu=gpu.ref,
         count=count,
         code=code,
         text=message or Message(f"rejected_{code}", params),
         shortfall_gib=shortfall,
-        remedy=remedy or simple_remedy(code, params),
+        remedy=remedy or trials.of_limits(cell),
         source=source,
     )
 
@@ -197,13 +219,3 @@ def _short_of_service(ranking: Ranking, cell: Cell) -> tuple[Message, Remedy | N
         change["service.first_token_s"] = math.ceil(wait * 100.0) / 100.0
     remedy = Remedy("change_service", Message("remedy_service", params), change) if change else None
     return Message("rejected_service", params), remedy
-
-
-def _if_sold(ranking: Ranking, cell: Cell) -> Remedy | None:
-    """To let a card count that is not sold here: only where nothing else is in its way."""
-    if int(ranking.candidates.at_estimate[cell]) != PASSES:
-        return None
-    change = {"filters.availability": "any"}
-    if ranking.question.price_rules.evidence != "any":
-        change["price_rules.evidence"] = "any"
-    return Remedy("change_availability", Message("remedy_availability", {}), change)

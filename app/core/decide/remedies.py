@@ -1,22 +1,20 @@
-"""What to change when it does not fit: all changes for one card, one remedy for each rejected card."""
+"""What to change when it does not fit: all changes for one card, and the steps that a ranking tries."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 from app.core.decide.fit import fit, judge, max_batch_size, usable_gib
-from app.core.decide.grid import Grid
-from app.core.decide.options import Fit, Remedy
+from app.core.decide.options import Remedy
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.core.fields import TOKEN_FAMILIES
 from app.core.formats import QLORA, USUAL, advised_for, format_of, kv_names
 from app.core.gpu import Gpu
-from app.core.gpu_table import Floats
 from app.core.memory import estimate
 from app.core.resolve import resolve
 from app.core.speed import estimate as speed_estimate
@@ -128,10 +126,11 @@ _PART_CODES = {
 
 def _parts(change: Mapping[str, Any], plan: Parallelism) -> list[Message]:
     """The single changes of a combined one, in the order of their cost, each as its own sentence says it."""
+    codes = dict(_PART_CODES)
+    if change.get("workload.recipe") == "pure":
+        codes["workload.recipe"] = "pure_16bit"
     parts = [
-        Message(f"remedy_{code}", {"cards": plan.cards})
-        for name, code in _PART_CODES.items()
-        if name in change
+        Message(f"remedy_{code}", {"cards": plan.cards}) for name, code in codes.items() if name in change
     ]
     task, precision = change.get("workload.task"), change.get("workload.precision")
     if "workload.kv_precision" in change:
@@ -174,12 +173,8 @@ def _serving_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
         # Engines with a paged cache read a narrow one without loss of time.
         speed = 1.0 if engine.paged else None
         yield _with(work, plan, f"kv_{engine.narrow_kv}", speed, kv_precision=engine.narrow_kv)
-    if work.weights_gib or work.model.family == "vision":
-        return
-    kind = "gguf" if work.format.gguf else "decoder" if work.model.family == "decoder" else "other"
-    for narrower in advised_for(kind):
-        if narrower.bits < work.format.bits:
-            yield _with(work, plan, "quantized_weights", None, precision=narrower.name)
+    for code, fields in _narrower(work):
+        yield _with(work, plan, code, None, **fields)
 
 
 def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
@@ -194,6 +189,8 @@ def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
         yield _with(work, plan, "gradient_checkpointing", CHECKPOINTING_SPEED, gradient_checkpointing=True)
     if work.optimizer == "adamw" and work.task == "training":
         yield _with(work, plan, "optimizer_8bit", 1.0, optimizer="adamw-8bit")
+    if work.recipe == "mixed" and work.task == "training" and not work.format.compute.wide:
+        yield _with(work, plan, "pure_16bit", 1.0, recipe="pure")
     if not token_model:
         return
     if work.task == "training":
@@ -322,62 +319,57 @@ def fewest_changes(work: Workload, usable: float) -> tuple[tuple[str, ...], floa
     return None
 
 
-def memory_remedies(
-    work: Workload, grid: Grid, plans: Mapping[int, int], usable_gib: Floats
-) -> dict[int, Remedy]:
-    """One remedy per card: a single change where one is enough, else several together.
+Step = tuple[str, dict[str, Any], list[Message]]
+"""Code, changed fields of the workload, and what it is made of where it is several changes."""
+
+
+def grid_steps(work: Workload) -> Iterator[Step]:
+    """Every single change, then the cheapest two together, three, and so on: each with what it is made of.
 
     Parameters
     ----------
-    work: resolved. grid: its plans. plans: nearest plan of each rejected card, by row. usable_gib: of
-    the cards.
-
-    Returns
-    -------
-    Remedies by row, each with its own estimate. `remedies` lists all of them for one card.
+    work: resolved.
     """
-    found: dict[int, Remedy] = {}
-    for plan in sorted(set(plans.values())):
-        # Cards of one size share the remedy, and with it what is written of it.
-        waiting: dict[float, list[int]] = {}
-        for row, own in plans.items():
-            if own == plan:
-                waiting.setdefault(float(usable_gib[row]), []).append(row)
-        for code, fields, parts in _grid_steps(work):
-            if not waiting:
-                break
-            memory = estimate(replace(work, **fields), grid.plans[plan])
-            judged = {usable: judge(memory, usable, work.used_gib) for usable in waiting}
-            change = {f"workload.{name}": value for name, value in fields.items()}
-            params = {"cards": grid.plans[plan].cards, **fields}
-            if parts:
-                params["changes"] = parts
-            message = Message(f"remedy_{code}", params)
-            for usable, (verdict, margin) in judged.items():
-                if verdict != "does_not_fit":
-                    remedy = Remedy(code, message, change, memory, Fit(verdict, usable, margin))
-                    found |= dict.fromkeys(waiting.pop(usable), remedy)
-    return found
-
-
-def _grid_steps(work: Workload) -> Iterator[tuple[str, dict[str, Any], list[Message]]]:
-    """Every single change, then the cheapest two together, three, and so on: each with what it is made of."""
     singles = list(_grid_changes(work))
     for code, fields in singles:
         yield code, fields, []
-    together: dict[str, Any] = {}
-    parts: dict[str, Message] = {}
+    for size in range(2, len({_kind(code) for code, _ in singles}) + 1):
+        if size == PAIRS:
+            yield from (_joined(pair) for pair in combinations(singles, size) if _go_together(pair))
+        else:
+            yield _joined(_cheapest(singles, size))
+
+
+PAIRS = 2
+"""Of two changes every pair is tried; of more, the cheapest."""
+_ADAPTERS = frozenset({"lora", "qlora"})
+
+
+def _kind(code: str) -> str:
+    """A later change takes the place of an earlier one of its kind: AWQ of FP8, QLoRA of LoRA."""
+    return "adapter" if code in _ADAPTERS else code
+
+
+def _go_together(pair: Sequence[tuple[str, dict[str, Any]]]) -> bool:
+    (one, _), (other, _) = pair
+    # The optimizer of the whole model's states, and its copies, do not matter to an adapter.
+    return _kind(one) != _kind(other) and not (other in _ADAPTERS and one in ("optimizer_8bit", "pure_16bit"))
+
+
+def _cheapest(singles: Sequence[tuple[str, dict[str, Any]]], size: int) -> list[tuple[str, dict[str, Any]]]:
+    """So many kinds of change, the cheapest kinds, of each the strongest."""
+    kinds: dict[str, tuple[str, dict[str, Any]]] = {}
     for code, fields in singles:
-        # A later change takes the place of an earlier one of its kind: AWQ of FP8, QLoRA of LoRA.
-        kind = "lora" if code == "qlora" else code
-        if kind == "lora":
-            parts.pop("optimizer_8bit", None)
-            together.pop("optimizer", None)
-        parts.pop(kind, None)
-        together |= fields
-        parts[kind] = Message(f"remedy_{code}", fields)
-        if len(parts) > 1:
-            yield "combined", dict(together), list(parts.values())
+        if _kind(code) in kinds or len(kinds) < size:
+            kinds[_kind(code)] = code, fields
+    if "adapter" in kinds:
+        kinds = {kind: one for kind, one in kinds.items() if kind not in ("optimizer_8bit", "pure_16bit")}
+    return list(kinds.values())
+
+
+def _joined(changes: Sequence[tuple[str, dict[str, Any]]]) -> Step:
+    fields = {name: value for _, changed in changes for name, value in changed.items()}
+    return "combined", fields, [Message(f"remedy_{code}", changed) for code, changed in changes]
 
 
 def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -388,9 +380,7 @@ def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
         if work.model.family == "decoder" and not format_of(work.kv_precision).quantized:
             narrow = work.engine_record.narrow_kv or "fp8"
             yield f"kv_{narrow}", {"kv_precision": narrow}
-        if not work.weights_gib and work.model.family != "vision" and not work.format.quantized:
-            for narrower in advised_for("decoder"):
-                yield "quantized_weights", {"precision": narrower.name}
+        yield from _narrower(work)
         return
     if work.model.family == "decoder" and work.logits == "full":
         yield "chunked_logits", {"logits": "chunked"}
@@ -398,7 +388,19 @@ def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "gradient_checkpointing", {"gradient_checkpointing": True}
     if work.task == "training" and work.optimizer == "adamw":
         yield "optimizer_8bit", {"optimizer": "adamw-8bit"}
+    if work.task == "training" and work.recipe == "mixed":
+        yield "pure_16bit", {"recipe": "pure"}
     if work.task == "training" and work.model.family in TOKEN_FAMILIES:
         yield "lora", {"task": "lora"}
     if work.task != "qlora" and work.model.family in TOKEN_FAMILIES:
         yield "qlora", {"task": "qlora", "precision": QLORA}
+
+
+def _narrower(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Weights in fewer bits, the mildest first."""
+    if work.weights_gib or work.model.family == "vision":
+        return
+    kind = "gguf" if work.format.gguf else "decoder" if work.model.family == "decoder" else "other"
+    for narrower in advised_for(kind):
+        if narrower.bits < work.format.bits:
+            yield "quantized_weights", {"precision": narrower.name}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,7 +21,16 @@ from app.core.decide.candidates import (
 from app.core.decide.cost import UNIT_NAMES, per_1000_cny
 from app.core.decide.engine_support import CardSupport, EngineSupport, supports
 from app.core.decide.filters import CardFilter, filter_cards
-from app.core.decide.grid import VERDICTS, Best, Grid, best_plans, blocked_precision, build_grid, unrated
+from app.core.decide.grid import (
+    VERDICTS,
+    Best,
+    Grid,
+    Only,
+    best_plans,
+    blocked_precision,
+    build_grid,
+    unrated,
+)
 from app.core.decide.guidance import guidance
 from app.core.decide.host import HostClass, host_grid
 from app.core.decide.options import (
@@ -57,7 +66,7 @@ from app.core.plan import counts_to_try
 from app.core.question import ShortlistQuestion
 from app.core.resolve import resolve
 from app.core.speed import speed_assumptions
-from app.core.workload import Parallelism
+from app.core.workload import Parallelism, Workload
 
 KEPT_PRICE_GRIDS = 32
 Cell = tuple[int, int, int]
@@ -77,10 +86,25 @@ class Asked:
     """As in `ComputeRate`."""
 
 
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """What filters say of the cards, options apart."""
+
+    filter: CardFilter
+    support: Sequence[CardSupport]
+    lacks_type: Flags
+
+
 @dataclass(frozen=True)
 class Ranking:
     """All arrays of one answer, before options are written out."""
 
+    asked_question: ShortlistQuestion
+    """As it came: what it leaves open is open."""
+    again: Callable[[ShortlistQuestion, Only], Ranking]
+    """The same for another question and some of the cards."""
+    screen: Callable[[Workload], Screened]
+    """What the filters say of the cards for another workload."""
     question: ShortlistQuestion
     asked: Asked
     rows: Index
@@ -173,8 +197,15 @@ def evaluate_grid(
     availability: Available,
     engine_support: Sequence[EngineSupport] = (),
     hosts: Sequence[HostClass] = (),
+    only: Only | None = None,
 ) -> Ranking:
-    """Everything that is computed for all cards, in arrays."""
+    """Everything that is computed for all cards, in arrays; `only`: for some of them at some counts."""
+
+    def again(changed: ShortlistQuestion, some: Only) -> Ranking:
+        known = (table, gpus, prices, server_prices, benchmarks, support, availability, engine_support)
+        return evaluate_grid(changed, *known, hosts, some)
+
+    asked_question = question
     work, notes = resolve(question.workload)
     question = replace(question, workload=work)
     counts = counts_to_try(work, question.counts)
@@ -184,31 +215,41 @@ def evaluate_grid(
         wanted = set(question.filters.gpus)
         chosen = np.array([i for i, g in enumerate(gpus) if g.id in wanted], dtype=np.intp)
         asked_gpus, asked_table = [gpus[i] for i in chosen.tolist()], table.take(chosen)
-    rate = compute_rate(table, work.format).take(chosen)
-    blocked = blocked_precision(work, rate, asked_table)
-    stated = supports(asked_table, asked_gpus, work, engine_support, support)
-    cards = filter_cards(
-        asked_gpus,
-        asked_table,
-        question.filters,
-        blocked,
-        unrated(rate, asked_table),
-        work.precision,
-        work.engine,
-        support,
-        stated,
-    )
-    rows = np.array([i for i in range(len(asked_gpus)) if i not in cards.stage], dtype=np.intp)
+
+    def screen(work: Workload) -> Screened:
+        rate = compute_rate(table, work.format).take(chosen)
+        blocked = blocked_precision(work, rate, asked_table)
+        stated = supports(asked_table, asked_gpus, work, engine_support, support)
+        cards = filter_cards(
+            asked_gpus,
+            asked_table,
+            question.filters,
+            blocked,
+            unrated(rate, asked_table),
+            work.precision,
+            work.engine,
+            support,
+            stated,
+        )
+        return Screened(cards, stated, rate.lacks_type)
+
+    screened = screen(work)
+    cards = screened.filter
+    passing = (i for i in range(len(asked_gpus)) if i not in cards.stage)
+    rows = np.array([i for i in passing if only is None or i in only.rows], dtype=np.intp)
+    tried = counts if only is None else only.counts
     host = question.filters.max_cards_per_host
     parted = partial(parts_tenants, work=work) if question.questions.tenants else None
-    grid = build_grid(work, table, gpus, counts, benchmarks, host, chosen[rows], parted, question.service)
-    best = best_plans(grid, counts)
-    priced = _priced(question, asked_table, asked_gpus, best.counts, prices, server_prices, hosts)
-    offers = priced.take(rows)
+    goals = question.service
+    grid = build_grid(work, table, gpus, tried, benchmarks, host, chosen[rows], parted, goals)
+    best = best_plans(grid, tried)
+    every = best.counts if only is None else counts
+    priced = _priced(question, asked_table, asked_gpus, every, prices, server_prices, hosts)
+    offers = priced.take(rows, None if only is None else [every.index(count) for count in best.counts])
     forbids = [barred(asked_table, asked_gpus, r, availability)[rows] for r in regions_asked(question)]
     candidates = evaluate(
         question,
-        power_w(asked_table)[rows],
+        power_w(table)[chosen][rows],
         best,
         offers,
         grid.speed.terms.unit,
@@ -220,8 +261,11 @@ def evaluate_grid(
     if needs is not None:
         stop_unmet(candidates, needs)
     return Ranking(
+        asked_question=asked_question,
+        again=again,
+        screen=screen,
         question=question,
-        asked=Asked(asked_table, asked_gpus, priced, cards, stated, rate.lacks_type),
+        asked=Asked(asked_table, asked_gpus, priced, cards, screened.support, screened.lacks_type),
         rows=rows,
         gpus=among,
         usable_gib=asked_table.usable_gib[rows],
