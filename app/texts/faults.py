@@ -46,6 +46,10 @@ FAULTS: dict[str, str] = {
     "no_exchange_rate": N_("No {currency} rate on or before {day} is known."),
     "model_missing": N_("Say which model: a preset, a config or a family."),
     "model_kinds": N_("Give only one of preset, config and family."),
+    "config_too_long": N_(
+        "The file is longer than {limit} characters, too long for the address of a page: read it under "
+        "Models, Read a model from its files, and calculate from there."
+    ),
     "no_model_file": N_("Send a config, an index of the weights, or the first bytes of a .gguf."),
     "not_gguf": N_("These are not the first bytes of a .gguf of version 2 or 3."),
     "gguf_broken": N_("The header of the .gguf says what cannot be."),

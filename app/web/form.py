@@ -286,7 +286,7 @@ class _Reader:
         if config:
             one = BY_NAME["config"]
             if len(config) > MAX_LONG:
-                self.fault(one, "too_long", limit=MAX_LONG)
+                self.fault(one, "config_too_long", limit=MAX_LONG)
                 return {}
             try:
                 parsed = json.loads(config)

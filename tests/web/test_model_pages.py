@@ -85,3 +85,24 @@ def test_the_form_shows_what_a_config_comes_to(site: TestClient) -> None:
         "weights 224.8 GiB in BF16",
     ):
         assert part in shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    "model",
+    ["qwen3-8b", "deepseek-v4-flash-284b-a13b", "resnet-50", "sdxl-base-1.0", "whisper-large-v3", "bge-m3"],
+)
+def test_a_model_has_a_page_of_its_own(site: TestClient, model: str, language: str) -> None:
+    page = site.get(f"/models/{model}", headers={"accept-language": language})
+    assert page.status_code == 200
+    assert f'href="/?model={model}"' in page.text
+    assert "None" not in text_of(page.text)
+
+
+def test_a_model_page_says_what_it_needs_and_what_was_measured(site: TestClient) -> None:
+    shown = text_of(site.get("/models/Qwen/Qwen3-8B").text)
+    for part in ("147,456 B", "15.3 GiB", "Calculate with it"):
+        assert part in shown
+    assert "Measured runs" in text_of(site.get("/models/llama-3.1-8b").text)
+    assert site.get("/models/no-such-model").status_code == 404
+    assert 'href="/models/qwen3-8b"' in site.get("/models?q=qwen3-8b").text

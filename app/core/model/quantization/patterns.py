@@ -32,6 +32,9 @@ class Patterns:
 
     def __init__(self, listed: Iterable[object]) -> None:
         self.plain: set[str] = set()
+        """Names, or parts of paths, that say nothing of a layer."""
+        self.paths: set[str] = set()
+        """Paths that begin at a layer."""
         self.starts: set[str] = set()
         self.general: list[list[str]] = []
         """Patterns that say nothing of a layer, in pieces."""
@@ -45,7 +48,8 @@ class Patterns:
         self._start_lengths = sorted({len(start) for start in self.starts})
 
     def __bool__(self) -> bool:
-        return bool(self.plain or self.starts or self.general or self.of_layer or self.towers)
+        own = self.plain or self.paths or self.starts or self.general
+        return bool(own or self.of_layer or self.towers)
 
     def _add(self, entry: str) -> None:
         expression = entry.startswith("re:")
@@ -66,7 +70,8 @@ class Patterns:
     def _keep(self, form: str) -> None:
         bare = form.rstrip(_ANY).rstrip(".")
         if not any(mark in form for mark in (_ANY, _ONE, _DIGITS)):
-            self.plain.add(form.strip("."))
+            path = form.strip(".")
+            (self.paths if _LAYER.match(path) else self.plain).add(path)
         elif not any(mark in bare for mark in (_ANY, _ONE, _DIGITS)) and not form.startswith(_ANY):
             self.starts.add(form.rstrip(_ANY))
         elif named := _LAYER.search(form):
@@ -82,14 +87,16 @@ class Patterns:
 
     def match_any_layer(self, names: Sequence[str]) -> bool:
         """By the patterns that say nothing of a layer: the same for a module of every layer."""
+        if self.plain and any(part in self.plain for name in names for part in _parts(name)):
+            return True
         return any(_fits(pieces, name) for name in names for pieces in self.general)
 
     def match_layer(self, names: Sequence[str]) -> bool:
-        """By what may name a layer: plain names, beginnings, patterns of one layer."""
+        """By what names a layer: paths, beginnings, patterns of one layer."""
         return any(self._match_layer(name) for name in names)
 
     def _match_layer(self, name: str) -> bool:
-        if self.plain and any(part in self.plain for part in _parts(name)):
+        if self.paths and any(path in self.paths for path in _beginnings(name)):
             return True
         if any(name[:length] in self.starts for length in self._start_lengths):
             return True
@@ -104,6 +111,15 @@ def within_layers(path: str) -> str:
     if found is None or any(word in found[0].lower() for word in TOWER_WORDS):
         return path
     return "layers." + path[found.end() :]
+
+
+def _beginnings(name: str) -> list[str]:
+    """A path and those above it, down to its layer."""
+    found = [name]
+    while (end := name.rfind(".")) > 0:
+        name = name[:end]
+        found.append(name)
+    return found
 
 
 def _parts(name: str) -> list[str]:
