@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from app.core.workload import Workload
 
 USERS = 8
+STRICT_SLA_SPARES = 1
+"""Machines kept ready where the service level is strict."""
 EMBEDDING_BATCH = 32
 READ_TOKENS = 512
 """Of a passage that an embedding model or a reranker reads."""

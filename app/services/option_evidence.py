@@ -94,7 +94,9 @@ def advice_on(
     if option.condition in SECOND_HAND:
         found += used_card_checks(snapshot.gpu(option.gpu.id).launch_date, as_of)
     note = availability_note(STRICT_SLA_PERCENT) if questions.strict_sla else None
-    if note is not None:
+    if option.host is not None and option.host.spare:
+        found.append(Message("sla_spare_is_counted", {"spare": option.host.spare}))
+    elif note is not None:
         found.append(note)
     found += power_advice(snapshot.gpu(option.gpu.id), option.count)
     if not work.engine_record.setup_text:

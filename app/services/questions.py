@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from app.catalog.snapshot import Snapshot
-from app.core.defaults import epoch_samples, usual_values, waits
+from app.core.defaults import STRICT_SLA_SPARES, epoch_samples, usual_values, waits
 from app.core.defaults import work as usual_work_of
 from app.core.engines import framework_names, is_engine
 from app.core.estimates import Assumption
@@ -339,16 +339,26 @@ class _Body:
         Of language models that write, each user reads along unless the question says that nobody does.
         """
         said = self.data.get("service", {})
+        found, notes = self._spare(workload, said)
         if said is None or not waits(workload):
-            return None, ()
-        found = self.part("service", Service) or Service()
+            return (Service(None, 0.0, 0.0, found.spare_hosts) if found.spare_hosts else None), notes
         goals = ("tokens_per_s_per_user", "first_token_s")
-        notes = [
+        usual = (
             Assumption(f"service.{name}", getattr(found, name), "usual_service")
             for name in goals
             if said.get(name) is None
-        ]
-        return found, tuple(notes)
+        )
+        return found, (*usual, *notes)
+
+    def _spare(self, workload: Workload, said: Any) -> tuple[Service, tuple[Assumption, ...]]:
+        """The service as stated; a strict level takes a spare machine unless the question says how many."""
+        found = self.part("service", Service) or Service()
+        asked = self.part("questions", SeedQuestions) or SeedQuestions()
+        stated = isinstance(said, Mapping) and said.get("spare_hosts") is not None
+        if stated or workload.trains or not asked.strict_sla:
+            return found, ()
+        note = Assumption("service.spare_hosts", STRICT_SLA_SPARES, "strict_sla_spare")
+        return replace(found, spare_hosts=STRICT_SLA_SPARES), (note,)
 
     def _architecture(self, model: Any) -> ModelArchitecture | None:
         if model is None or any(e.pointer.startswith("/workload/model") for e in self.errors):

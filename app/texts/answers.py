@@ -371,6 +371,11 @@ ANSWERS: dict[str, str] = {
     "tenants_need_partitions": N_(
         "Several tenants: a card with MIG parts them in hardware; otherwise give each its own card."
     ),
+    "sla_spare_is_counted": N_(
+        "A strict service level comes from a spare, not from a dearer card: the costs hold {spare} spare "
+        "machine with its cards."
+    ),
+    "strict_sla_spare": N_("For the strict service level; 0 takes it out."),
     "sla_needs_spare_node": N_(
         "A strict service level comes from a spare: at least {nodes} hosts, not a dearer card."
     ),

@@ -153,4 +153,26 @@ def test_users_wait_for_tokens_unless_the_question_says_that_nobody_does(snapsho
     assert free.feasible >= answer.feasible
     crowd = shortlist({**CHAT, "service": {"users": 64}}, snapshot, DAY)
     assert {o.service.users for o in crowd.options if o.service} == {64}
-    assert crowd.question.workload.batch_size == 64
+    assert crowd.question.workload["batch_size"] == 64
+
+
+@pytest.mark.parametrize("model", ["bert-base", "qwen3-14b"])
+def test_a_strict_service_level_pays_for_a_spare_machine(model: str, snapshot: Snapshot) -> None:
+    body = {"workload": {"model": {"preset": model}, "task": "inference"}, "limit": 50}
+    plain = shortlist(body, snapshot, DAY)
+    strict = shortlist({**body, "questions": {"strict_sla": True}}, snapshot, DAY)
+    assert {a.field: a.value for a in strict.assumptions}["service.spare_hosts"] == 1
+    assert "sla_spare_is_counted" in strict.advice_codes
+    before = {o.label + o.condition: o for o in plain.options}
+    compared = [(before[o.label + o.condition], o) for o in strict.options if o.label + o.condition in before]
+    assert compared
+    for without, spared in compared:
+        assert spared.host is not None and spared.host.spare == 1
+        # One machine more, with its cards.
+        nodes = spared.host.count - 1
+        assert spared.cost.purchase_cny == pytest.approx(without.cost.purchase_cny * (nodes + 1) / nodes)
+        assert spared.cost.host_cny > without.cost.host_cny
+    none = shortlist(
+        {**body, "questions": {"strict_sla": True}, "service": {"spare_hosts": 0}}, snapshot, DAY
+    )
+    assert [o.cost.total_cny for o in none.options] == [o.cost.total_cny for o in plain.options]

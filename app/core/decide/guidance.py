@@ -62,6 +62,7 @@ def guidance(
     economics: Economics,
     one_card_gib: float,
     work_hours: float | None = None,
+    spare_hosts: int = 0,
 ) -> tuple[Message, ...]:
     """Advice for a question.
 
@@ -69,6 +70,7 @@ def guidance(
     ----------
     questions: the four of the first seed story. work: resolved. economics: for the utilisation.
     one_card_gib: expected need on one card. work_hours: of the given work on what is best of all that pass.
+    spare_hosts: whose cost is counted.
 
     Returns
     -------
@@ -94,7 +96,8 @@ def guidance(
     if found["tenants"]:
         messages.append(Message("tenants_need_partitions", {}))
     if found["strict_sla"]:
-        messages.append(Message("sla_needs_spare_node", {"nodes": 2}))
+        counted = Message("sla_spare_is_counted", {"spare": spare_hosts})
+        messages.append(counted if spare_hosts else Message("sla_needs_spare_node", {"nodes": 2}))
     warning = utilisation_warning(economics.utilisation)
     if warning is not None:
         messages.append(warning)

@@ -352,7 +352,8 @@ def inquiries(ranking: Ranking, held: Held, first: int | None) -> tuple[Inquiry,
 def _inquiry(ranking: Ranking, cell: Cell, factor: float | None) -> Inquiry:
     row, n, k = cell
     price, gpu, count = ranking.prices.choice(row, n, k), ranking.gpus[row], ranking.best.counts[n]
-    each = float(ranking.prices.purchase_cny[row, n, k]) / count
+    bought = count * ranking.prices.machines(row, n, k).with_spares
+    each = float(ranking.prices.purchase_cny[row, n, k]) / bought
     expected = price.expected_cny or price.amount_cny
     low, high = (each * (bound or expected) / expected for bound in (price.low_cny, price.high_cny))
     limit = None if factor is None else each * factor

@@ -515,4 +515,6 @@ def _advice(ranking: Ranking) -> tuple[Message, ...]:
         need = float(estimate_memory(alone, Parallelism()).per_gpu_gib.expected)
     else:
         need = float(ranking.grid.expected_gib[single])
-    return guidance(ranking.question.questions, work, ranking.question.economics, need, ranking.hours)
+    question = ranking.question
+    spare = question.service.spare_hosts if question.service else 0
+    return guidance(question.questions, work, question.economics, need, ranking.hours, spare)
