@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Generic, TypeVar
 
 from cachetools import LRUCache
@@ -13,19 +13,36 @@ T = TypeVar("T")
 
 
 class Cache(Generic[T]):
-    """The most recently used results, up to a number of them; shared by the threads of one process."""
+    """The most recently used results, up to a number of them; shared by the threads of one process.
+
+    Each is computed once: who asks for one that is being computed waits for it.
+    """
 
     def __init__(self, size: int) -> None:
         self._kept: LRUCache[Hashable, T] = LRUCache(size)
         self._lock = Lock()
+        self._running: dict[Hashable, Event] = {}
 
     def get(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """The kept result, or the one computed now. Two threads may compute the same one: both are right."""
-        found = self.find(key)
-        if found is None:
-            found = compute()
-            self.put(key, found)
-        return found
+        """The kept result, or the one computed now; what `compute` raises reaches its own asker alone."""
+        while True:
+            with self._lock:
+                found = self._kept.get(key)
+                if found is not None:
+                    return found
+                running = self._running.get(key)
+                if running is None:
+                    mine = self._running[key] = Event()
+                    break
+            running.wait()
+        try:
+            made = compute()
+            self.put(key, made)
+            return made
+        finally:
+            with self._lock:
+                self._running.pop(key, None)
+            mine.set()
 
     def find(self, key: Hashable) -> T | None:
         """The kept result, None when there is none."""

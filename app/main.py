@@ -13,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from app import __version__
 from app.error_handlers import error_response, install_error_handlers
 from app.errors import AppError
+from app.middleware.admission import Admission
 from app.middleware.departures import Departures
 from app.middleware.guards import BodyLimit, CrossOriginGuard, ReadinessGate, SignIn
 from app.middleware.hosts import AllowedHosts
@@ -88,6 +89,7 @@ def _add_middleware(app: FastAPI, settings: Settings, runtime: Runtime, metrics:
     )
     app.add_middleware(HeadAsGet)
     app.add_middleware(Departures)
+    app.add_middleware(Admission, refuse=error_response)
     app.add_middleware(
         BodyLimit,
         limit=settings.max_body_bytes,

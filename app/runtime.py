@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+from datetime import UTC, datetime
 from functools import partial
 from threading import Lock, Thread
 from time import monotonic
@@ -76,8 +77,14 @@ class Runtime:
         try:
             check_revision(engine)
             reports = SpeedReports(engine)
-            store = CatalogStore(engine, partial(settle, reports) if self._serving else None)
-            store.snapshot()
+            store = CatalogStore(
+                engine,
+                changed=partial(settle, reports) if self._serving else None,
+                aside=self._serving,
+            )
+            snapshot = store.snapshot()
+            if self._serving:
+                _warm(snapshot)
         except Exception:
             engine.dispose()
             raise
@@ -134,6 +141,17 @@ class Runtime:
         self._tried_at = float("-inf")
         if engine is not None:
             engine.dispose()
+
+
+def _warm(snapshot: Snapshot) -> None:
+    """Before the first reader: no question pays for what all of them share."""
+    from app.services.warming import warm
+
+    try:
+        warm(snapshot, datetime.now(UTC).date())
+    except Exception:
+        # Whoever asks is told what is wrong; the catalogue itself can be read.
+        logger.exception("a first question could not be answered")
 
 
 def settle(reports: SpeedReports, snapshot: Snapshot) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from alembic import command
@@ -24,7 +25,11 @@ from app.catalog.problems import UNREADABLE, DatabaseProblem, problem_of
 from app.resources import resource_path
 
 BUSY_TIMEOUT_MS = 5000
+POOL_SIZE = 40
+MAX_TURN_SECONDS = 30.0
 _WRITE = "cardworth_write"
+_TURN = "cardworth_turn"
+_TOLD = "cardworth_told"
 # Any number will do, as long as every process that migrates takes the same one.
 _MIGRATION_LOCK = 42_073_001
 PRAGMAS = {
@@ -65,7 +70,11 @@ def _sqlite_engine(address: URL) -> Engine:
     options: dict[str, Any] = {"connect_args": {"check_same_thread": False}}
     if sqlite_path(address) is None:
         options["poolclass"] = StaticPool
+    else:
+        # A connection for each thread that a server has: none waits for another's.
+        options |= {"pool_size": POOL_SIZE, "max_overflow": POOL_SIZE}
     engine = create_engine(address, **options)
+    engine.update_execution_options(**{_TURN: Lock()})
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: sqlite3.Connection, _record: object) -> None:
@@ -96,6 +105,42 @@ def sqlite_path(url: str | URL) -> Path | None:
     return Path(name)
 
 
+def after_writes(engine: Engine, told: Callable[[], None]) -> None:
+    """Have `told` called in the thread of each write of this engine, after it and before its asker goes on.
+
+    Only that of the last caller: an engine belongs to one running instance.
+    """
+    engine.update_execution_options(**{_TOLD: told})
+
+
+@contextmanager
+def _one_writer(engine: Engine) -> Iterator[None]:
+    """The turn of one write: those of this process stand in line here, not at the lock of the file.
+
+    There each waits on its own and gives up after five seconds, however often others come first.
+
+    Errors
+    ------
+    DatabaseProblem of kind locked when its turn does not come.
+    """
+    turn: Lock | None = engine.get_execution_options().get(_TURN)
+    if turn is None:
+        yield
+        return
+    if not turn.acquire(timeout=MAX_TURN_SECONDS):
+        raise DatabaseProblem.locked()
+    try:
+        yield
+    finally:
+        turn.release()
+
+
+def _tell(engine: Engine) -> None:
+    told = engine.get_execution_options().get(_TOLD)
+    if told is not None:
+        told()
+
+
 def writing(engine: Engine) -> Engine:
     """The same engine whose transactions take the write lock at their start: no upgrade can deadlock."""
     return engine.execution_options(**{_WRITE: True})
@@ -110,7 +155,10 @@ def session(engine: Engine, *, write: bool = False) -> Iterator[Session]:
     DatabaseProblem for a locked, read-only, full, damaged or unreachable database.
     """
     try:
-        with Session(writing(engine) if write else engine, expire_on_commit=False) as active:
+        with (
+            _one_writer(engine) if write else nullcontext(),
+            Session(writing(engine) if write else engine, expire_on_commit=False) as active,
+        ):
             yield active
             if write:
                 active.commit()
@@ -119,6 +167,8 @@ def session(engine: Engine, *, write: bool = False) -> Iterator[Session]:
         if problem is None:
             raise
         raise problem from error
+    if write:
+        _tell(engine)
 
 
 @contextmanager
@@ -130,13 +180,14 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     DatabaseProblem as in `session`.
     """
     try:
-        with writing(engine).begin() as connection:
+        with _one_writer(engine), writing(engine).begin() as connection:
             yield connection
     except (DBAPIError, *UNREADABLE) as error:
         problem = problem_of(error)
         if problem is None:
             raise
         raise problem from error
+    _tell(engine)
 
 
 @contextmanager
@@ -205,7 +256,7 @@ def check_revision(engine: Engine) -> None:
     if path is not None and not path.exists():
         # Connecting would create the file.
         raise DatabaseProblem.missing()
-    with _classified(), writing(engine).connect() as connection:
+    with _classified(), _one_writer(engine), writing(engine).connect() as connection:
         current = current_revision(connection)
         if current is not None:
             # Changes nothing, but only a database that can be written lets it pass.
