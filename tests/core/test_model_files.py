@@ -187,3 +187,21 @@ def test_compressed_attention_keeps_little() -> None:
     narrow = read_model(ModelFile(config=config, kv_precision="fp8"))
     # vLLM keeps 584 bytes of a vector: 448 in FP8, 64 rotated elements at 16 bit, scales.
     assert narrow.kv_bytes_per_token == pytest.approx(vectors * 584)
+
+
+def test_blocks_of_keys_are_indexed_beside_whole_attention() -> None:
+    # MiniMax-M3: 428 B; 57 of 60 layers choose blocks by an index key of 128 for each token.
+    config = {
+        "model_type": "minimax_m3", "hidden_size": 6144, "num_hidden_layers": 60, "num_attention_heads": 64,
+        "num_key_value_heads": 4, "head_dim": 128, "intermediate_size": 3072, "moe_intermediate_size": 3072,
+        "dense_intermediate_size": 12_288, "shared_intermediate_size": 3072, "n_shared_experts": 1,
+        "num_local_experts": 128, "num_experts_per_tok": 4, "moe_layer_freq": [0] * 3 + [1] * 57,
+        "vocab_size": 200_064, "use_qk_norm": True,
+        "sparse_attention_config": {
+            "sparse_attention_freq": [0] * 3 + [1] * 57, "sparse_index_dim": 128, "sparse_num_index_heads": 4,
+        },
+    }  # fmt: skip
+    found = read_model(ModelFile(config=config))
+    assert found.parameters == pytest.approx(428e9, rel=0.01)
+    assert found.kv_bytes_per_token == 60 * 2 * 4 * 128 * 2
+    assert model_of(found).index_bytes_per_token == 57 * 128 * 2

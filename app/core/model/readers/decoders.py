@@ -117,7 +117,8 @@ def llama_like(config: Config, kind: str) -> Fields:
     experts(config, kind, found)
     _latent(config, found)
     _shared_queries(config, found)
-    if config.has("index_n_heads", "index_head_dim", "index_topk") or kind in SPARSE_INDEX:
+    indexed = ("index_n_heads", "index_head_dim", "index_topk", "sparse_attention_config")
+    if config.has(*indexed) or kind in SPARSE_INDEX:
         _indexer(config, found)
     if config.has("linear_num_key_heads", "linear_num_value_heads"):
         _gated_delta_net(config, found)
@@ -199,9 +200,11 @@ def _indexer(config: Config, found: Fields) -> None:
 
     Notes
     -----
-    Where the index is taken of whole attention, not of a latent, keys of the usual cache serve it.
+    Beside latent attention the index reads the query's latent, and engines keep its keys in FP8. Beside whole
+    attention (MiniMax M3: `sparse_attention_config`) it reads the hidden state, and its keys are of 16 bit.
     """
     if not found.get("q_lora_rank"):
+        _block_indexer(config, found)
         return
     heads = config.integer("index_n_heads", default=64)
     width = config.integer("index_head_dim", default=128)
@@ -213,6 +216,19 @@ def _indexer(config: Config, found: Fields) -> None:
     found["index_bytes_per_token"] = own * index_key_bytes(width)
     # An 8-bit cache keeps the rotated part at 16 bit, and four fp32 scales.
     found["wide_elements"] = layers * (found["qk_rope_head_dim"] + 16)
+
+
+def _block_indexer(config: Config, found: Fields) -> None:
+    sparse = config.inner("sparse_attention_config") or config
+    heads = sparse.integer("sparse_num_index_heads", "index_n_heads", default=0)
+    width = sparse.integer("sparse_index_dim", "index_head_dim", default=0)
+    if not (heads and width):
+        return
+    layers, hidden = found["layers"], found["hidden_size"]
+    listed = sparse.items("sparse_attention_freq")[:layers]
+    own = sum(1 for each in listed if each) if listed else layers
+    found["extra_parameters"] = own * (hidden * (heads + 1) * width + 2 * width)
+    found["index_bytes_per_token"] = own * width * 2.0
 
 
 def index_key_bytes(width: int) -> float:
