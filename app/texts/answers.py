@@ -166,6 +166,9 @@ ANSWERS: dict[str, str] = {
     "best_of_sound_by_power": N_("Lowest power of all that can be recommended."),
     "held_split": N_("{option} stands higher, but splits over more cards what fewer do for little more."),
     "held_tight": N_("{option} stands higher, but fits only tightly."),
+    "held_tight_fits_after": N_(
+        "{option} stands higher, but fits only tightly; for certain it fits after this: {changes}"
+    ),
     "held_support": N_("{option} stands higher, but nobody says that its software runs there."),
     "held_estimate": N_("{option} stands higher, but its price is only an estimate."),
     "caveat_quotes": N_("A quote could change it: {quotes}."),
@@ -349,6 +352,11 @@ ANSWERS: dict[str, str] = {
     "remedy_unpriced": N_("Give your own price for {gpu}."),
     "remedy_estimates_count": N_("Let estimates of prices count."),
     # Advice beside the list
+    "fp32_unit_misjudges": N_(
+        "FP32 TFLOPS per 1000 yuan count vector units alone: at {amount_cny} {gpu} has "
+        "{vector_tflops_per_1000_cny} by its {vector_tflops} in FP32, but {matrix_tflops_per_1000_cny} by "
+        "the {matrix_tflops} of its tensor cores in 16 bit. Compare cards by what the work costs."
+    ),
     "vram_tier": N_("On one card alone: the {tier} class."),
     "vram_tier_several": N_("No single card holds it: about {cards} cards of 80 GB."),
     "rejected_class": N_("{gpu} is no data-centre card, which your answers call for."),
@@ -360,12 +368,12 @@ ANSWERS: dict[str, str] = {
     ),
     "class_data_centre": N_("{yes} of the four questions are answered yes ({answers}): data-centre cards."),
     "class_multi_gpu_or_data_centre": N_(
-        "One card alone would need {need_gib}, more than a card of {card_gib} holds: share it over several "
-        "cards, or take a data-centre card."
+        "One card alone would need {need_gib}, more than the {card_gib} that a 24 GB card has usable: share "
+        "it over several cards, or take a data-centre card."
     ),
     "class_single_card_after_changes": N_(
-        "One card alone would need {need_gib}, more than a card of {card_gib} holds. It fits one after: "
-        "{changes}. It then needs {after_gib}."
+        "One card alone would need {need_gib}, more than the {card_gib} that a 24 GB card has usable. It "
+        "fits one after: {changes}. It then needs {after_gib}."
     ),
     "class_single_card": N_("One consumer or workstation card is enough; it needs {need_gib}."),
     "tenants_need_partitions": N_(

@@ -12,6 +12,7 @@ from app.core.decide.candidates import PASSES, Candidates, order
 from app.core.decide.grid import Best
 from app.core.decide.recommendation import contenders, recommend, wins_below
 from app.core.decide.robustness import Field
+from app.core.estimates import Message
 from app.core.question import Economics
 
 DRAWS = 500
@@ -33,7 +34,7 @@ def test_what_is_rented_is_named_apart() -> None:
 
 
 def test_nothing_to_buy_and_nothing_to_ask_for_is_said() -> None:
-    found = recommend(None, [("1 × A (new)", "tight")], [])
+    found = recommend(None, [Message("held_tight", {"option": "x"})], [])
     assert (found.kind, found.rank) == ("none", None)
     assert [message.code for message in found.because] == ["held_tight"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
+from app.core.decide.cost import per_1000_cny
 from app.core.decide.fit import judge, usable_gib
 from app.core.decide.remedies import fewest_changes
 from app.core.estimates import Message
@@ -16,10 +17,12 @@ from app.core.model.architecture import architecture_from_fields
 from app.core.question import Economics, SeedQuestions
 from app.core.workload import Parallelism, Workload
 
+ONE_CARD_GIB = 23.6
+"""What a process can use of a card of 24 GB: the bound of its tier."""
 _TIERS: tuple[tuple[float, str], ...] = (
     (7.6, "8"),
     (15.6, "12-16"),
-    (23.6, "24"),
+    (ONE_CARD_GIB, "24"),
     (47.5, "48"),
     (79.2, "80"),
     (141.0, "96-141"),
@@ -30,9 +33,6 @@ LONG_RUN_HOURS = 24.0
 YES_FOR_DATA_CENTRE = 3
 DATA_CENTRE = "data-centre"
 """Segment of the cards for which so many answers call."""
-USABLE_SHARE = 0.97
-"""Share of the nameplate that a process can use, over the common cards."""
-ONE_CARD_GIB = 24.0
 
 
 def answers(questions: SeedQuestions, work: Workload, work_hours: float | None) -> dict[str, bool | None]:
@@ -79,12 +79,12 @@ def guidance(
     messages = [vram_tier(one_card_gib)]
     found = answers(questions, work, work_hours)
     yes = [name for name, answer in found.items() if answer]
-    does_not_fit = one_card_gib > ONE_CARD_GIB * USABLE_SHARE
+    does_not_fit = one_card_gib > ONE_CARD_GIB
     if calls_for_data_centre(found):
         messages.append(Message("class_data_centre", {"yes": len(yes), "answers": yes}))
     elif does_not_fit:
         need = {"need_gib": one_card_gib, "card_gib": ONE_CARD_GIB}
-        found_changes = fewest_changes(work, ONE_CARD_GIB * USABLE_SHARE - work.used_gib)
+        found_changes = fewest_changes(work, ONE_CARD_GIB - work.used_gib)
         if found_changes is None:
             messages.append(Message("class_multi_gpu_or_data_centre", need))
         else:
@@ -102,6 +102,38 @@ def guidance(
     if warning is not None:
         messages.append(warning)
     return tuple(messages)
+
+
+TABLE_CARD = "a100-pcie-40gb"
+TABLE_CNY = 70_000.0
+"""Card and price of the table that goes round with 0.28 TFLOPS per 1000 yuan."""
+
+
+def unit_advice(work: Workload, objective: str, gpus: Sequence[Gpu]) -> tuple[Message, ...]:
+    """Why FP32 TFLOPS per 1000 yuan misjudge a card, where a question invites to look at them.
+
+    Parameters
+    ----------
+    work: resolved. objective: of the question. gpus: the cards asked about.
+    """
+    invites = work.trains or objective == "tflops_per_yuan"
+    if not invites or work.format.compute.rate != "fp32_tflops":
+        return ()
+    found = next((gpu for gpu in gpus if gpu.id == TABLE_CARD), None)
+    vector, matrix = (
+        (found.rates.get(name) for name in ("fp32_tflops", "bf16_tflops")) if found else (None, None)
+    )
+    if found is None or not vector or not matrix:
+        return ()
+    params = {
+        "gpu": found.name,
+        "amount_cny": TABLE_CNY,
+        "vector_tflops": vector,
+        "matrix_tflops": matrix,
+        "vector_tflops_per_1000_cny": float(per_1000_cny(vector, TABLE_CNY)),
+        "matrix_tflops_per_1000_cny": float(per_1000_cny(matrix, TABLE_CNY)),
+    }
+    return (Message("fp32_unit_misjudges", params),)
 
 
 def vram_tier(expected_gib: float) -> Message:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from app.core.decide.grid import VERDICTS
 from app.core.decide.options import Option, pareto_front
 from app.core.decide.pricing import LEVELS
 from app.core.decide.robustness import Field, field_of, price_factors_to_lead
+from app.core.decide.tried import certain_after
 from app.core.estimates import Message
 from app.core.gpu import GpuRef
 from app.core.gpu_table import Flags, Floats, Index
@@ -396,7 +397,7 @@ def _inquiry(ranking: Ranking, cell: Cell, factor: float | None) -> Inquiry:
 
 def recommend(
     option: Option | None,
-    above: Sequence[tuple[str, str]],
+    above: Sequence[Message],
     asks: Sequence[Inquiry],
     objective: str = "total_cost",
 ) -> Recommendation:
@@ -405,10 +406,10 @@ def recommend(
     Parameters
     ----------
     option: the first that nothing holds back; None: there is none.
-    above: label and hold (one of HOLDS) of the first of the list where that is another.
+    above: why the first of the list is not recommended, where that is another.
     asks: quotes that would change it, the nearest first. objective: of the question.
     """
-    held = [Message(f"held_{hold}", {"option": label}) for label, hold in above]
+    held = list(above)
     deciding = asks[:QUOTES_THAT_DECIDE]
     quotes = [_short(ask) for ask in deciding]
     if option is None and asks:
@@ -506,12 +507,20 @@ def outcome(ranking: Ranking, options: Sequence[Option], first: int | None, held
     place = None if first is None else int(np.flatnonzero(ranking.order == first)[0])
     above = []
     if len(ranking.order) and place != 0:
-        label = ranking.label(ranking.cells(ranking.order[:1])[0])
-        above = [(label, HOLDS[int(codes[0])])]
+        above = [_held(ranking, ranking.cells(ranking.order[:1])[0], HOLDS[int(codes[0])])]
     chosen = None if place is None else next((o for o in options if o.rank == place + 1), None)
     advised = recommend(chosen, above, asks, ranking.question.objective)
     sound = frozenset((np.flatnonzero(codes == 0) + 1).tolist())
     return Outcome(advised, _contenders(ranking, codes == 0), asks, sound)
+
+
+def _held(ranking: Ranking, cell: Cell, hold: str) -> Message:
+    """Why an option is not recommended, and what would mend it."""
+    params: dict[str, Any] = {"option": ranking.label(cell)}
+    change = certain_after(ranking, cell) if hold == "tight" else None
+    if change is None:
+        return Message(f"held_{hold}", params)
+    return Message("held_tight_fits_after", {**params, "changes": [change]})
 
 
 def _contenders(ranking: Ranking, sound: Flags) -> tuple[Contender, ...]:

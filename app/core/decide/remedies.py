@@ -165,8 +165,13 @@ def _with(work: Workload, plan: Parallelism, code: str, speed: float | None, **f
     return code, change, replace(work, **fields), plan, speed
 
 
+def _flashes(work: Workload) -> bool:
+    """Whether flash attention runs: its kernels are of 16 bit, and the engine has to use them."""
+    return not work.format.compute.wide and work.engine_record.default_attention != "eager"
+
+
 def _serving_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
-    if work.attention == "eager" and work.model.layers:
+    if work.attention == "eager" and work.model.layers and _flashes(work):
         yield _with(work, plan, "flash_attention", 1.0, attention="flash")
     engine = work.engine_record
     if work.model.family == "decoder" and not format_of(work.kv_precision).quantized and engine.narrow_kv:
@@ -179,7 +184,7 @@ def _serving_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
 
 def _training_changes(work: Workload, plan: Parallelism) -> Iterator[Change]:
     token_model = work.model.family in ("decoder", "encoder", "encoder-decoder")
-    if token_model and work.attention == "eager":
+    if token_model and work.attention == "eager" and _flashes(work):
         yield _with(work, plan, "flash_attention", 1.0, attention="flash")
     if work.model.family == "decoder" and work.logits == "full":
         yield _with(work, plan, "chunked_logits", 1.0, logits="chunked")
@@ -374,7 +379,7 @@ def _joined(changes: Sequence[tuple[str, dict[str, Any]]]) -> Step:
 
 def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
     """Single changes of the workload, cheapest first: free ones, then time, then the method."""
-    if work.attention == "eager" and work.model.family in TOKEN_FAMILIES:
+    if work.attention == "eager" and work.model.family in TOKEN_FAMILIES and _flashes(work):
         yield "flash_attention", {"attention": "flash"}
     if not work.trains:
         if work.model.family == "decoder" and not format_of(work.kv_precision).quantized:
@@ -384,6 +389,8 @@ def _grid_changes(work: Workload) -> Iterator[tuple[str, dict[str, Any]]]:
         return
     if work.model.family == "decoder" and work.logits == "full":
         yield "chunked_logits", {"logits": "chunked"}
+    if work.format.compute.wide:
+        yield "mixed_precision", {"precision": USUAL, "recipe": "mixed"}
     if work.gradient_checkpointing is not True:
         yield "gradient_checkpointing", {"gradient_checkpointing": True}
     if work.task == "training" and work.optimizer == "adamw":

@@ -31,7 +31,7 @@ from app.core.decide.grid import (
     build_grid,
     unrated,
 )
-from app.core.decide.guidance import guidance
+from app.core.decide.guidance import guidance, unit_advice
 from app.core.decide.host import HostClass, host_grid
 from app.core.decide.options import (
     Cost,
@@ -517,4 +517,5 @@ def _advice(ranking: Ranking) -> tuple[Message, ...]:
         need = float(ranking.grid.expected_gib[single])
     question = ranking.question
     spare = question.service.spare_hosts if question.service else 0
-    return guidance(question.questions, work, question.economics, need, ranking.hours, spare)
+    found = guidance(question.questions, work, question.economics, need, ranking.hours, spare)
+    return (*found, *unit_advice(work, question.objective, ranking.asked.gpus))

@@ -121,6 +121,26 @@ def _beside(limit: Remedy) -> Remedy:
     return limit if code is None else replace(limit, text=Message(code, {}))
 
 
+def certain_after(ranking: Ranking, cell: Cell) -> Message | None:
+    """The cheapest single change after which a tight option fits for certain; None where none does.
+
+    Only memory and software are looked at: the option passes everything else as it is.
+    """
+    row, n, _ = cell
+    plan = ranking.grid.plans[int(ranking.best.plan[row, n])]
+    usable = float(ranking.usable_gib[row])
+    for code, fields, parts in grid_steps(ranking.question.workload):
+        if parts:
+            return None
+        change = {f"workload.{name}": value for name, value in fields.items()}
+        work, _notes = resolve(apply(ranking.asked_question, change).workload)
+        if judge(estimate(work, plan), usable, work.used_gib)[0] != "fits":
+            continue
+        if int(ranking.rows[row]) not in ranking.screen(work).filter.stage:
+            return Message(f"remedy_{code}", {"cards": plan.cards, **fields})
+    return None
+
+
 @dataclass(frozen=True)
 class Trials:
     """Changes of one question that are made and evaluated."""
