@@ -6,7 +6,7 @@ import gc
 import logging
 from datetime import UTC, datetime
 from functools import partial
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("app.runtime")
 
 RETRY_SECONDS = 1.0
+WARMING = N_("The first answers are being prepared.")
 
 
 class Runtime:
@@ -40,6 +41,7 @@ class Runtime:
     def __init__(self, settings: Settings, state: State, serving: bool = False) -> None:
         self.settings = settings
         self._serving = serving
+        self._warm = Event()
         self.state = state
         self.fault: AppError | None = None
         self._lock = Lock()
@@ -84,7 +86,7 @@ class Runtime:
             )
             snapshot = store.snapshot()
             if self._serving:
-                _warm(snapshot)
+                Thread(target=_warm, args=(snapshot, self._warm), daemon=True, name="warming").start()
         except Exception:
             engine.dispose()
             raise
@@ -105,6 +107,8 @@ class Runtime:
             version = str(self.state.store.snapshot().version)
         except Exception as error:
             raise startup_fault(error) from error
+        if self._serving and not self._warm.is_set():
+            raise AppError(503, "not-ready", "Cardworth is not ready", WARMING, headers={"retry-after": "2"})
         return {"status": "ready", "database": "ok", "revision": "ok", "catalog": version}
 
     def catalog_version(self) -> str:
@@ -143,8 +147,8 @@ class Runtime:
             engine.dispose()
 
 
-def _warm(snapshot: Snapshot) -> None:
-    """Before the first reader: no question pays for what all of them share."""
+def _warm(snapshot: Snapshot, done: Event) -> None:
+    """Before the instance calls itself ready: no question pays for what all of them share."""
     from app.services.warming import warm
 
     try:
@@ -152,6 +156,8 @@ def _warm(snapshot: Snapshot) -> None:
     except Exception:
         # Whoever asks is told what is wrong; the catalogue itself can be read.
         logger.exception("a first question could not be answered")
+    finally:
+        done.set()
 
 
 def settle(reports: SpeedReports, snapshot: Snapshot) -> None:

@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.errors import AppError
 from app.middleware.guards import Refuse
 
-AT_ONCE = 4
-"""Dear requests that are worked on at the same time: what one waits for, another computes."""
+AT_ONCE = 2
+"""Dear requests that are worked on at the same time: what one waits for, another computes. More would only
+take time from each other, and from writes."""
 MOST_WAITING = 128
 MAX_WAIT_S = 15.0
 RETRY_AFTER_S = 5

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
-from app.core.fields import TASKS
+from app.core.fields import TASKS, TOKEN_FAMILIES
 from app.services.calculator import StalePrice, shortlist
 from app.services.store import prepared
 
@@ -23,6 +23,7 @@ def questions(snapshot: Snapshot) -> Iterator[Mapping[str, Any]]:
             work: dict[str, Any] = {"model": {"preset": named[0]}, "task": task}
             if task != "inference":
                 work |= {"batch_size": 1, "precision": "bf16"}
+                work |= {"sequence_length": 512} if family in TOKEN_FAMILIES else {}
             yield {"workload": work}
 
 

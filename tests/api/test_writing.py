@@ -312,7 +312,7 @@ def test_a_workbook_larger_than_other_bodies_may_be(api: Writer) -> None:
         "/api/v1/imports/prices?dry_run=true", content=stream.getvalue(), headers=api.key
     )
     assert (answer.status_code, answer.json()["inserted"]) == (200, 12_000)
-    other = api.client.post("/api/v1/prices", content=b"x" * 1_000_001, headers=api.key)
+    other = api.client.post("/api/v1/prices", content=b"x" * 6_000_001, headers=api.key)
     assert other.status_code == 413
 
 

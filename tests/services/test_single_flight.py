@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from app.caching import Cache
@@ -17,9 +18,11 @@ from app.catalog.changes import Author
 from app.catalog.db import create_engine_from_url
 from app.catalog.importing import ImportOptions, import_items
 from app.catalog.snapshot import Snapshot
+from app.main import create_app
 from app.services import store as store_module
 from app.services.store import CatalogStore, prepared
 from app.services.warming import questions, warm
+from app.settings import Settings
 
 DAY = date(2026, 11, 30)
 WAIT_S = 30.0
@@ -164,3 +167,19 @@ def test_warming_asks_a_question_of_every_family_and_task(engine: Engine) -> Non
     assert len({q["workload"]["model"]["preset"] for q in asked}) == 5
     assert {q["workload"]["task"] for q in asked} == {"inference", "training", "lora", "qlora"}
     warm(snapshot, DAY)
+
+
+def test_a_serving_instance_is_ready_when_it_is_warm(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go = threading.Event()
+    monkeypatch.setattr("app.services.warming.warm", lambda _snapshot, _today: go.wait(WAIT_S))
+    with TestClient(create_app(settings, serving=True)) as client:
+        assert client.get("/healthz").status_code == 200
+        answer = client.get("/readyz")
+        assert answer.status_code == 503 and answer.headers["retry-after"]
+        go.set()
+        for thread in threading.enumerate():
+            if thread.name == "warming":
+                thread.join(WAIT_S)
+        assert client.get("/readyz").status_code == 200
