@@ -28,6 +28,7 @@ from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.services.answers import canonical, load
 from app.services.calculator import StalePrice, shortlist
+from app.services.questions import storable_body
 from app.services.results import (
     BothVersions,
     ChangesAnswer,
@@ -86,7 +87,7 @@ def freeze(engine: Engine, snapshot: Snapshot, data: object, today: date) -> Cre
     InputFault, StalePrice as for a shortlist; DatabaseProblem when it cannot be stored.
     """
     result = shortlist(data, snapshot, today, titled=True, with_formulas=True)
-    body: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    body: Mapping[str, Any] = storable_body(data) if isinstance(data, Mapping) else {}
     title = str(body.get("title") or "").strip()
     # The day is part of the decision: without it the question could not be asked again as it was.
     question = {**{k: v for k, v in body.items() if k != "title"}, "as_of": result.as_of}

@@ -24,6 +24,7 @@ from app.core.fields import LISTS
 from app.core.gpu import Gpu
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.model.config_reader import read_config
+from app.core.model.readers.bounded import storable
 from app.core.question import (
     BY_PLACE,
     COUNT,
@@ -211,11 +212,11 @@ class _Body:
         if not isinstance(data, Mapping):
             raise InputFault.at("", "not_an_object")
         _refuse_wide(data)
-        self.data: Mapping[str, Any] = data
+        self.data: Mapping[str, Any] = storable_body(data)
         self.buys = route in ("shortlist", "comparison")
         """A purchase is decided: what is left open follows task and model."""
         self.assumed = assumed
-        self.clean = _without_nulls(data)
+        self.clean = _without_nulls(self.data)
         self.snapshot = snapshot
         self.errors: list[FieldError] = []
         self._hints = HINTED_NAMES
@@ -514,6 +515,16 @@ def _ignored(given: Mapping[str, Any], workload: Workload) -> tuple[Assumption, 
         Assumption(place.removeprefix("workload."), said[place], code)
         for place, code in ignored(said, resolved).items()
     )
+
+
+def storable_body(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The body with a config.json that can be written as JSON again; anything else is as it was sent."""
+    workload = data.get("workload")
+    model = workload.get("model") if isinstance(workload, Mapping) else None
+    config = model.get("config") if isinstance(model, Mapping) else None
+    if not isinstance(workload, Mapping) or not isinstance(model, Mapping) or not isinstance(config, Mapping):
+        return data
+    return {**data, "workload": {**workload, "model": {**model, "config": storable(config)}}}
 
 
 def _without_nulls(data: Mapping[str, Any], depth: int = 3) -> dict[str, Any]:

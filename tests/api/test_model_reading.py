@@ -114,3 +114,23 @@ def test_a_hybrid_keeps_its_state_apart_from_the_cache(api: TestClient) -> None:
     memory = api.post("/api/v1/memory", json={"workload": workload}).json()["memory"]
     assert memory["kv_bytes_per_token"] == pytest.approx(6144)
     assert memory["state_bytes_per_sequence"] == pytest.approx(49_082_368)
+
+
+@pytest.mark.parametrize("path", ["memory", "fit", "shortlist", "comparisons"])
+def test_a_published_file_with_infinity_is_calculated_with(api: TestClient, path: str) -> None:
+    deep: Any = 1
+    for _ in range(500):
+        deep = [deep]
+    config = NEMOTRON | {"half": "a\ud800b", "deep": deep, "large": 10**400, "note": "\x00"}
+    workload = {"model": {"config": config}, "sequence_length": 4096, "batch_size": 1}
+    body: dict[str, Any] = {"workload": workload}
+    if path == "fit":
+        body |= {"gpu": "h200-sxm-141gb", "count": 4}
+    if path == "comparisons":
+        body |= {"title": "Nemotron"}
+    sent = json.dumps(body)
+    assert "Infinity" in sent
+    answer = api.post(f"/api/v1/{path}", content=sent, headers={"content-type": "application/json"})
+    assert answer.status_code in (200, 201), answer.text
+    if path == "comparisons":
+        assert api.get(f"/api/v1/comparisons/{answer.json()['id']}").status_code == 200

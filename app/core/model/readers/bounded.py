@@ -11,6 +11,7 @@ from app.core.field_values import limits_of
 
 MAX_NODES = 1_000_000
 MAX_LIST = 4_096
+MAX_KEPT_DEPTH = 32
 POINTER = "/workload/model/config"
 
 
@@ -33,6 +34,25 @@ def check_bounds(config: Mapping[str, Any], pointer: str = POINTER) -> None:
             stack.extend(v for v in value if isinstance(v, Mapping | list | tuple))
         if left < 0:
             raise InputFault.at(pointer, "config_too_large", limit=MAX_NODES)
+
+
+def storable(value: Any, depth: int = 0) -> Any:
+    """A config as JSON keeps it: numbers that are none become their names, half characters are replaced.
+
+    Published files hold `Infinity`, which Python reads and JSON does not know. What is nested beyond any
+    reader is left out.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode("utf-8")
+    if depth > MAX_KEPT_DEPTH:
+        return None
+    if isinstance(value, Mapping):
+        return {storable(str(k)): storable(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [storable(v, depth + 1) for v in value]
+    return value
 
 
 class Config:
