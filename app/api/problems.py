@@ -18,20 +18,40 @@ MAX_NAMED = 100
 """Faults that an answer names one by one; all are counted."""
 
 
+_MEANING = {
+    401: "An API key was sent that is unknown, or this instance asks for one",
+    403: "What was sent does not allow this",
+    404: "There is no such thing",
+    409: "Only a stale price is left, and the request refuses those",
+    422: "The request is not valid; each field at fault is named",
+    429: "Too many requests; Retry-After says when to come back",
+    400: "The request asks for a host under which this server does not answer",
+    413: "The body is larger than this instance accepts",
+    415: "The body is in a content coding; it is taken as it is",
+    503: "The database is in trouble or the server is busy; Retry-After says when to come back",
+}
+
+
+def _problems(*statuses: int) -> Responses:
+    return {
+        status: {"model": Problem, "content": {PROBLEM_MEDIA_TYPE: {}}, "description": _MEANING[status]}
+        for status in statuses
+    }
+
+
+def documented_everywhere() -> Responses:
+    """The problems that any route may answer: another host, a busy server, a database in trouble."""
+    return _problems(400, 503)
+
+
+def documented_with_body() -> Responses:
+    """The problems that any route with a body may answer."""
+    return _problems(413, 415)
+
+
 def documented(*statuses: int) -> Responses:
     """The problems that a route may answer, for its documentation."""
-    meaning = {
-        401: "An API key was sent that is unknown, or this instance asks for one",
-        403: "What was sent does not allow this",
-        404: "There is no such thing",
-        409: "Only a stale price is left, and the request refuses those",
-        422: "The request is not valid; each field at fault is named",
-        429: "Too many requests; Retry-After says when to come back",
-    }
-    return {
-        status: {"model": Problem, "content": {PROBLEM_MEDIA_TYPE: {}}, "description": meaning[status]}
-        for status in (401, *statuses)
-    }
+    return _problems(401, *statuses)
 
 
 def invalid_input(errors: Sequence[FieldError], language: str) -> AppError:

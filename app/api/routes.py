@@ -6,6 +6,7 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 
 from app.api import accuracy, calculations, catalogue, checks, comparisons, ledger, reading, writing
+from app.api.problems import documented_everywhere, documented_with_body
 
 PREFIX = "/api/v1"
 
@@ -14,7 +15,9 @@ def _operation_id(route: APIRoute) -> str:
     return route.name
 
 
-router = APIRouter(prefix=PREFIX, generate_unique_id_function=_operation_id)
+router = APIRouter(
+    prefix=PREFIX, generate_unique_id_function=_operation_id, responses=documented_everywhere()
+)
 for part in (
     calculations.router,
     reading.router,
@@ -27,4 +30,7 @@ for part in (
     ledger.log,
     writing.router,
 ):
+    for route in part.routes:
+        if isinstance(route, APIRoute) and (route.body_field or "requestBody" in (route.openapi_extra or {})):
+            route.responses = {**documented_with_body(), **route.responses}
     router.include_router(part)
