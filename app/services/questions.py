@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from app.catalog.snapshot import Snapshot
 from app.core.defaults import STRICT_SLA_SPARES, epoch_samples, usual_values, waits
 from app.core.defaults import work as usual_work_of
-from app.core.engines import framework_names, is_engine
+from app.core.engines import framework_named, framework_names, is_engine
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault, shown
 from app.core.fields import LISTS
@@ -180,6 +180,14 @@ _NESTING = 4
 """Objects in objects, a config.json left out: its labels may be thousands."""
 MAX_KEYS = 500
 """Of one object of a body."""
+
+
+def _by_own_name(value: str) -> str:
+    """torch==2.6 as pytorch==2.6."""
+    name, sign, version = value.strip().partition("==")
+    return framework_named(name.lower()) + sign + version
+
+
 _APART = frozenset({"counts", "price_overrides"})
 _TOPS = tuple(
     one.name for one in fields(ShortlistQuestion) if one.name in BY_PLACE and one.name not in _APART
@@ -418,7 +426,8 @@ class _Body:
                 self.fault(("filters", "vendors", index), "unknown_value", **params)
             else:
                 vendors.append(vendor)
-        for index, value in enumerate(values.get("frameworks", ())):
+        asked = [_by_own_name(value) for value in values.get("frameworks", ())]
+        for index, value in enumerate(asked):
             match = _FRAMEWORK.fullmatch(value) if len(value) < 80 else None
             if match is None or match[1] not in framework_names():
                 params = {"value": shown(value), "allowed": list(framework_names())}
@@ -426,7 +435,7 @@ class _Body:
         cards = [self.card(name, ("filters", "gpus", i)) for i, name in enumerate(values.get("gpus", ()))]
         values |= {
             "vendors": tuple(dict.fromkeys(vendors)),
-            "frameworks": tuple(dict.fromkeys(values.get("frameworks", ()))),
+            "frameworks": tuple(dict.fromkeys(asked)),
             "gpus": tuple(dict.fromkeys(card.id for card in cards if card is not None)),
             "conditions": values.get("conditions") or Filters().conditions,
         }

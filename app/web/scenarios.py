@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from app.core.engines import tensorflow
 from app.texts.marking import N_
 from app.web.form import FormState, canonical_query
 
@@ -36,7 +37,7 @@ _SCENARIOS: tuple[tuple[str, str, dict[str, str | list[str]]], ...] = (
         {
             "model": "bert-large-uncased",
             "task": "training",
-            "engine": "tensorflow",
+            "engine": tensorflow.FRAMEWORK.name,
             "precision": "fp16",
             "batch_size": "32",
             "sequence_length": "128",

@@ -41,7 +41,12 @@ def test_one_card_serves_tenants_only_with_partitions():
 def test_a_card_without_partitions_says_so_and_offers_no_change():
     answer = ask(counts=(1,), questions=SeedQuestions(tenants=True))
     (refused,) = answer.rejected
-    assert (refused.gpu.id, refused.code, refused.text.code) == ("rtx3090", "feature", "rejected_shared")
+    # An empty field is no answer.
+    assert (refused.gpu.id, refused.code, refused.text.code) == (
+        "rtx3090",
+        "feature",
+        "rejected_shared_unknown",
+    )
     assert refused.remedy is None
 
 

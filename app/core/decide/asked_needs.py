@@ -39,8 +39,8 @@ class Unmet:
         params = {"gpu": gpu.name}
         if self.other_class[row, 0]:
             return Message("rejected_class", params)
-        known = bool(gpu.mig_instances) or gpu.vendor == "NVIDIA"
-        return Message("rejected_shared" if known else "rejected_shared_unknown", params)
+        # An empty field is no answer.
+        return Message("rejected_shared" if gpu.mig_instances else "rejected_shared_unknown", params)
 
 
 def parts_tenants(plan: Parallelism, work: Workload) -> bool:

@@ -160,7 +160,7 @@ def _filter_alone(
 
 def _not_known(gpu: Gpu, feature: str) -> bool:
     """Whether nobody has read if a card has a feature: an empty field is no answer."""
-    return not {"ecc": gpu.ecc, "nvlink": gpu.link}.get(feature, "no")
+    return not {"ecc": gpu.ecc, "nvlink": gpu.link, "mig": gpu.mig_instances}[feature]
 
 
 def _unsupported(gpu: Gpu, engine: str, precision: str, stated: CardSupport) -> Message:

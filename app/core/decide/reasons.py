@@ -133,7 +133,9 @@ def option_flags(
     # Neither compute capability (GTX 16 is 7.5, without them) nor the lack of tensor cores alone (P100
     # doubles its vector rate) tells whether half precision gains anything.
     half, single = gpu.rates.get("fp16_tflops", 0.0), gpu.rates.get("fp32_tflops", 0.0)
-    if not gpu.has_tensor_cores and half <= single and not work.format.compute.wide:
+    # Writing tokens waits for weights: half the bytes are read in half the time all the same.
+    writes = work.model.family == "decoder" and not work.trains
+    if not gpu.has_tensor_cores and half <= single and not work.format.compute.wide and not writes:
         capability = gpu.compute_capability or gpu.architecture
         flags.append(Message("no_tensor_cores", {"gpu": gpu.name, "capability": capability}))
     if lacks_type:

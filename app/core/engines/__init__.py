@@ -117,6 +117,11 @@ def frameworks() -> tuple[Framework, ...]:
     return tuple(_FRAMEWORKS.values())
 
 
+def framework_named(name: str) -> str:
+    """The name of a framework by that of its package: torch is pytorch; other names stay as they are."""
+    return next((f.name for f in _FRAMEWORKS.values() if name in f.packages), name)
+
+
 def framework_names() -> tuple[str, ...]:
     """Frameworks and engines that a question may ask for, in the order of choices."""
     asked = [(f.filter_place, f.name) for f in _FRAMEWORKS.values() if f.filter_place is not None]

@@ -11,6 +11,7 @@ FRAMEWORK = Framework(
     name="atom",
     title="ATOM",
     filter_place=8,
+    packages=(),
     hardware=Hardware(
         # Its published runs are on Instinct cards alone: seed_data/serving_runs.csv.
         nvidia_from=None,

@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     name="diffusers",
     title="Diffusers",
     filter_place=None,
+    packages=(),
     hardware=Hardware(
         nvidia_from=6.0,
         classes=("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"),

@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     name="faster-whisper",
     title="faster-whisper",
     filter_place=None,
+    packages=(),
     hardware=Hardware(
         nvidia_from=6.1,
         classes=(),

@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     name="llama.cpp",
     title="llama.cpp",
     filter_place=5,
+    packages=("llama-cpp-python",),
     hardware=Hardware(
         nvidia_from=5.0,
         # Back ends for CUDA, HIP, SYCL, CANN and Vulkan.

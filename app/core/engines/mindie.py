@@ -11,6 +11,7 @@ FRAMEWORK = Framework(
     name="mindie",
     title="MindIE",
     filter_place=9,
+    packages=(),
     hardware=Hardware(
         # Its published runs are on Ascend cards alone: seed_data/serving_runs.csv.
         nvidia_from=None,

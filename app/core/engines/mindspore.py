@@ -8,6 +8,7 @@ FRAMEWORK = Framework(
     name="mindspore",
     title="MindSpore",
     filter_place=7,
+    packages=(),
     hardware=Hardware(
         nvidia_from=None,
         classes=("ascend",),

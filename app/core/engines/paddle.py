@@ -8,6 +8,7 @@ FRAMEWORK = Framework(
     name="paddle",
     title="PaddlePaddle",
     filter_place=6,
+    packages=("paddlepaddle", "paddlepaddle-gpu"),
     hardware=Hardware(
         nvidia_from=6.0,
         classes=("ascend", "cdna", "other"),

@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     name="pytorch",
     title="PyTorch",
     filter_place=0,
+    packages=("torch",),
     hardware=Hardware(
         nvidia_from=6.0,
         classes=("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"),

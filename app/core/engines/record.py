@@ -73,6 +73,8 @@ class Framework:
     title: str
     filter_place: int | None
     """Place among the frameworks that a question may ask for; None: it asks for what it runs on."""
+    packages: tuple[str, ...]
+    """Names under which it is installed, where a question may give them for its own: torch."""
     hardware: Hardware
 
 

@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     name="sglang",
     title="SGLang",
     filter_place=3,
+    packages=(),
     hardware=Hardware(
         # Installation page, read 2026-11-30.
         nvidia_from=7.5,

@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     name="tensorflow",
     title="TensorFlow",
     filter_place=1,
+    packages=("tf", "tensorflow-gpu"),
     hardware=Hardware(
         nvidia_from=6.0,
         classes=("cdna", "rdna"),

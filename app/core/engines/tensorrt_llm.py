@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     name="tensorrt-llm",
     title="TensorRT-LLM",
     filter_place=4,
+    packages=(),
     hardware=Hardware(
         # Installation page, read 2026-11-30.
         nvidia_from=8.0,

@@ -22,6 +22,7 @@ FRAMEWORK = Framework(
     name="transformers",
     title="Transformers",
     filter_place=None,
+    packages=(),
     hardware=Hardware(
         nvidia_from=6.0,
         classes=("cdna", "gcn", "rdna", "intel", "gaudi", "ascend", "other"),

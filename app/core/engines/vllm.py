@@ -23,6 +23,7 @@ FRAMEWORK = Framework(
     name="vllm",
     title="vLLM",
     filter_place=2,
+    packages=(),
     hardware=Hardware(
         # Installation page, read 2026-11-30.
         nvidia_from=7.0,

@@ -16,6 +16,7 @@ from app.core.plan import check_plan
 from app.core.resolve import resolve
 from app.core.speed.evidence import BenchmarkIndex, Corrections, corrections
 from app.core.speed.generation import schedule, speed_assumptions
+from app.core.speed.kin import no_cut_card_faster
 from app.core.speed.measurements import STEPS_PER_S
 from app.core.speed.own import NO_OWN, PARTS, RUN, OwnCorrection, OwnRow, own_correction
 from app.core.speed.predict import predict
@@ -27,6 +28,7 @@ BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
 """From the surest to the least sure."""
 WIDE = ("fp32", "tf32")
 """Formats of one size: the products of the second run on matrix units."""
+HALF = "half"
 RUN_PHASE = "whole_run"
 HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving"}
 """Phase of `evidence.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
@@ -42,9 +44,11 @@ class SpeedGrid:
     """Units per second over all cards, (cards, plans)."""
     question: Question
     plain: SpeedGrid | None = None
-    """The same question in fp32, which cards without tf32 answer."""
+    """The same question in fp32, which cards answer that have no faster units for its format."""
     in_plain: Flags | None = None
     """(cards,) those cards."""
+    plain_rows: Index | None = None
+    """(cards,) their places in `plain`; None: the same as here."""
     twin: SpeedGrid | None = None
     """The same question in the other of fp32 and tf32, whose figure counts in some cells."""
     limit_ms: float | None = None
@@ -55,10 +59,17 @@ class SpeedGrid:
         """Phase of `evidence.PHASES` that corrects the headline figure."""
         return HEADLINE.get(self.terms.phase, "other")
 
+    def elsewhere(self, card: int) -> tuple[SpeedGrid, int] | None:
+        """The grid that answers for a card, and its place there, where that is another."""
+        if self.plain is None or self.in_plain is None or not self.in_plain[card]:
+            return None
+        return self.plain, card if self.plain_rows is None else int(self.plain_rows[card])
+
     def formulas(self, card: int, plan: int) -> SpeedFormulas:
         """How the figures of one cell were computed."""
-        if self.plain is not None and self.in_plain is not None and self.in_plain[card]:
-            return self.plain.formulas(card, plan)
+        other = self.elsewhere(card)
+        if other is not None:
+            return other[0].formulas(other[1], plan)
         return formulas(self, card, plan)
 
     @cached_property
@@ -84,9 +95,12 @@ class SpeedGrid:
     def widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
         """Half-widths of the 80 % interval of the headline figure in some cells (card, plan), logarithms."""
         found = self._widths(cells)
-        if self.plain is None or self.in_plain is None:
-            return found
-        return np.where(self.in_plain[[card for card, _ in cells]], self.plain.widths(cells), found)
+        others = [(i, self.elsewhere(card), plan) for i, (card, plan) in enumerate(cells)]
+        moved = [(i, other, plan) for i, other, plan in others if other is not None]
+        if moved:
+            plain = moved[0][1][0].widths([(other[1], plan) for _, other, plan in moved])
+            found[[i for i, _, _ in moved]] = plain
+        return found
 
     def _widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
         terms = self.terms
@@ -113,13 +127,15 @@ class SpeedGrid:
         """Work out the intervals of several cells (card, plan) together; `estimate` then finds them."""
         for phase in self.corrections.phases:
             self.corrections.widths(cells, phase)
-        if self.plain is not None:
-            self.plain.prepare(cells)
+        others = [(other, plan) for card, plan in cells if (other := self.elsewhere(card)) is not None]
+        if others:
+            others[0][0][0].prepare([(other[1], plan) for other, plan in others])
 
     def estimate(self, card: int, plan: int) -> SpeedEstimate:
         """One cell as a result of its own."""
-        if self.plain is not None and self.in_plain is not None and self.in_plain[card]:
-            return self.plain.estimate(card, plan)
+        other = self.elsewhere(card)
+        if other is not None:
+            return other[0].estimate(other[1], plan)
         terms = self.terms
         expected = float(self.expected[card, plan])
         width = self.width(card, plan)
@@ -207,8 +223,11 @@ def speed_grid(
     -----
     tf32 moves the bytes of fp32 and multiplies faster: it is never answered slower than fp32, and a card
     without it answers fp32. Few have measured plain fp32 on a card with tf32, so fp32 yields unless it was.
+    16-bit products on cards whose vector units gain nothing by them are answered no faster than fp32.
     """
     grid = _grid(work, plans, table, gpus, benchmarks, rows, own_first)
+    if work.format.compute.group == HALF and not (work.model.family == "decoder" and not work.trains):
+        return _no_faster_than_fp32(grid, work, plans, table, gpus, benchmarks, own_first)
     if work.precision not in WIDE:
         return grid
     twin = replace(work, precision=WIDE[1 - WIDE.index(work.precision)])
@@ -223,6 +242,41 @@ def speed_grid(
         return replace(grid, expected=np.where(clash & ~firm, matrix.expected, vector.expected), twin=matrix)
     raised = np.where((clash & firm) | lacks[:, np.newaxis], vector.expected, matrix.expected)
     return replace(grid, expected=raised, plain=vector, in_plain=lacks, twin=vector)
+
+
+def _no_faster_than_fp32(
+    grid: SpeedGrid,
+    work: Workload,
+    plans: Sequence[Parallelism],
+    table: GpuTable,
+    gpus: Sequence[Gpu],
+    benchmarks: Sequence[Benchmark],
+    own_first: bool,
+) -> SpeedGrid:
+    """Cards without matrix units, and without faster 16-bit vectors, multiply 16 bit no faster than fp32.
+
+    Notes
+    -----
+    Fewer bytes do not show there: on a GTX 1080 Ti training of ResNet-152 in 16 bit fell from 77.5 to 62.3
+    images/s (PyTorch 0.3, benchmarks of the catalogue). What was measured in 16 bit stands.
+    """
+    cards = grid.corrections.cards
+    half, single = (compute_rate(table, format_of(name)).tflops[cards] for name in (work.precision, "fp32"))
+    slow = ~table.tensor_cores[cards] & (half <= single)
+    if not slow.any():
+        return grid
+    places = np.flatnonzero(slow)
+    recipe = "fp32" if work.trains and work.recipe == "mixed" else work.recipe
+    vector = replace(work, precision="fp32", recipe=recipe)
+    plain = _grid(vector, plans, table, gpus, benchmarks, cards[places], own_first)
+    faster = (grid.expected[places] > plain.expected).any(axis=1)
+    unmeasured = [grid.basis(card)[0] != BASES[0] for card in places.tolist()]
+    faster = np.asarray(faster & np.array(unmeasured), dtype=bool)
+    moved, rows = np.zeros(len(cards), dtype=bool), np.zeros(len(cards), dtype=np.intp)
+    moved[places], rows[places] = faster, np.arange(len(places))
+    expected = np.array(grid.expected)
+    expected[places[faster]] = plain.expected[faster]
+    return replace(grid, expected=expected, plain=plain, in_plain=moved, plain_rows=rows)
 
 
 def _grid(
@@ -250,6 +304,7 @@ def _grid(
             kinds["serving"] = "serving"
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
     found = corrections(work, table, position, index, kinds, [p.cards for p in plans], rows)
+    found = no_cut_card_faster(found, table)
     if own_first:
         found = found.with_own(_own_correction(work, terms, plans, table, gpus, index))
     shape = Shape.of(work)

@@ -124,6 +124,9 @@ class TracedSpeed:
 
 def traced_speed(grid: SpeedGrid, card: int, plan: int) -> TracedSpeed:
     """As `formulas`, before the texts are written."""
+    other = grid.elsewhere(card)
+    if other is not None:
+        return traced_speed(other[0], other[1], plan)
     asked = grid.question
     terms = predict(
         cast(Workload, Probe(asked.work)),
