@@ -64,7 +64,7 @@ def test_a_comparison_of_too_many_bytes_is_not_kept(
 def test_comparisons_are_bounded_together(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     assert client.post("/api/v1/comparisons", json=BODY).status_code == 201
     kept = comparisons.size_of_all(client.app.state.engine)  # type: ignore[attr-defined]
-    assert 10_000 < kept < 500_000
+    assert 10_000 < kept < comparisons.MAX_BYTES
     monkeypatch.setattr(comparisons, "MAX_BYTES_OF_ALL", kept + 1_000)
     made = client.post("/api/v1/comparisons", json=BODY)
     assert made.status_code == 422 and made.json()["errors"][0]["code"] == "comparisons_too_large"

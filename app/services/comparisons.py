@@ -46,8 +46,8 @@ from app.services.results import (
     Versions,
 )
 
-MAX_BYTES = 500_000
-"""Of one comparison, as JSON; most have about 120,000."""
+MAX_BYTES = 4_000_000
+"""Of one comparison, as JSON, with the formulas behind its figures; most have a tenth of it."""
 MAX_BYTES_OF_ALL = 1_000_000_000
 RESULT_VERSION = 1
 """Of the stored shape; it is added to, never changed."""
