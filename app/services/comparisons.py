@@ -46,7 +46,7 @@ from app.services.results import (
     Versions,
 )
 
-MAX_BYTES = 4_000_000
+MAX_BYTES = 8_000_000
 """Of one comparison, as JSON, with the formulas behind its figures; most have a tenth of it."""
 MAX_BYTES_OF_ALL = 1_000_000_000
 RESULT_VERSION = 1
