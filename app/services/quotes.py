@@ -37,7 +37,7 @@ from app.core.quotes import (
 from app.services import calculator
 from app.services.answers import DollarRate
 from app.services.lists import ListPage
-from app.services.results import Versions
+from app.services.results import ShortlistAnswer, Versions
 
 __all__ = [
     "QuoteNotFound",
@@ -392,14 +392,9 @@ def _work_rates(
     found: dict[tuple[str, str], WorkRate] = {}
     for gpu_id, per in sorted({(q.gpu_id, q.per) for q in quotes}):
         count = CARDS_PER_SERVER if per == PER_SERVER else 1
-        asked = {
-            "workload": dict(workload),
-            "counts": [count],
-            "filters": {"gpus": [gpu_id], "conditions": list(CONDITIONS)},
-            "price_overrides": {gpu_id: 1000},
-            "limit": 1,
-        }
-        result = calculator.shortlist(asked, snapshot, as_of)
+        result = _on_card(gpu_id, count, workload, snapshot, as_of)
+        if not result.options:
+            result = _on_card(gpu_id, count, {**LEAST_LOAD, **workload}, snapshot, as_of)
         if not result.options:
             continue
         option, economics = result.options[0], result.question.economics
@@ -412,6 +407,25 @@ def _work_rates(
             None if sustained is None else sustained / count, units / 1e6, f"million_{unit}"
         )
     return found
+
+
+LEAST_LOAD = {"batch_size": 1, "sequence_length": 2048}
+"""What is taken of an open question where the usual load of a service fits no single card."""
+
+
+def _on_card(
+    gpu_id: str, count: int, workload: Mapping[str, Any], snapshot: Snapshot, as_of: date
+) -> ShortlistAnswer:
+    """One card, or one server, under a workload: what it does, whatever its price and whoever waits."""
+    asked = {
+        "workload": dict(workload),
+        "counts": [count],
+        "filters": {"gpus": [gpu_id], "conditions": list(CONDITIONS)},
+        "price_overrides": {gpu_id: 1000},
+        "service": None,
+        "limit": 1,
+    }
+    return calculator.shortlist(asked, snapshot, as_of)
 
 
 def _answer(

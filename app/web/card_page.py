@@ -467,9 +467,10 @@ def _per_1000(card: CardDetail, name: str, words: Words) -> Explanation | None:
         facts=(
             Fact(f.label(name, "figure"), f.figure(figure.value), f"{links}figures.{name}.value"),
             Fact(
-                _("Price"),
-                f"¥{f.number(price.amount_cny)} · {f.label(price.condition, 'condition')}",
+                _("Price today"),
+                f"¥{f.number(price.today_cny)} · {f.label(price.condition, 'condition')}",
                 f"{links}prices.{price.condition}.amount_cny",
             ),
+            Fact(_("Price as observed"), f"¥{f.number(price.amount_cny)} · {price.observed_on}"),
         ),
     )

@@ -419,7 +419,8 @@ def _explain_per_1000(
         return None
     of_price = explain_price(price, card.gpu.label, words)
     source = Fact(f.label(name, "figure"), figure.source.title or figure.source.id, figure.source.url)
-    facts = [_card_fact(card.gpu, words), source]
+    today = Fact(_("Price today"), f"¥{f.number(price.expected_cny)}")
+    facts = [_card_fact(card.gpu, words), source, today]
     if name.endswith(("tflops", "tops")):
         precision = {"precision": precision_name(name.split("_")[0])}
         meaning = _("%(precision)s, dense, FP32 accumulate") % precision

@@ -273,6 +273,11 @@ def test_quotes_side_by_side_per_tflops_and_per_unit_of_work(api: Writer) -> Non
     assert cards["spread"] == pytest.approx(18000 / 16000 - 1, abs=1e-3)
     assert all(q["cost_cny_per_sustained_tflops"] > 0 for q in cards["quotes"])
     assert {q["cost_per_unit"]["unit"] for q in cards["quotes"]} == {"million_tokens"}
+    # Where batch and length are open, eight users of 8,192 tokens would fit no single card.
+    open_load = {"model": {"preset": "qwen3-14b"}, "precision": "fp8"}
+    asked = {"workload": open_load, "ids": [row["id"] for row in made]}
+    (alone, _) = api.client.post(f"/api/v1/quotes/compare?as_of={AS_OF}", json=asked).json()["groups"]
+    assert all(q["cost_cny_per_sustained_tflops"] > 0 for q in alone["quotes"])
     unknown = api.client.post("/api/v1/quotes/compare", json={"ids": ["nothing"]})
     assert unknown.json()["errors"][0]["pointer"] == "/ids"
 

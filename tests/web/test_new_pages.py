@@ -415,3 +415,12 @@ def test_a_row_that_names_no_currency_is_refused_unless_the_form_names_one(site:
     assert "can be stored" in post(
         site, "/prices/import", table=good.replace("Shop", "Other"), source="Team", currency="CNY"
     )
+
+
+def test_a_figure_per_1000_yuan_names_the_price_that_it_is_divided_by(site: TestClient) -> None:
+    """The observed price of August is carried to today: the one is shown as observed, the other divides."""
+    page = site.get(f"/explain?gpu=rtx4090&figure=per_1000.bf16_tflops&as_of={DAY}&lang=en").text
+    divisor = re.search(r"÷ ([\d,]+) × 1000", page)
+    assert divisor is not None
+    assert re.search(rf"Price today.*?¥{divisor[1]}", page, re.DOTALL)
+    assert "Price as observed" in page
