@@ -80,7 +80,7 @@ def buyer(anyone: TestClient) -> TestClient:
 
 def engine_of(client: TestClient) -> Any:
     app: Any = client.app
-    for name in ("upload_limiter", "sign_in_attempts"):
+    for name in ("limits", "sign_in_attempts"):
         # Each test is another day.
         if hasattr(app.state, name):
             delattr(app.state, name)

@@ -57,8 +57,8 @@ def anyone(site: TestClient) -> Iterator[TestClient]:
     """A browser without cookies, whose tries nobody has counted yet."""
     app: Any = site.app
     app.state.sign_in_attempts = Attempts()
-    if hasattr(app.state, "upload_limiter"):
-        del app.state.upload_limiter
+    if hasattr(app.state, "limits"):
+        del app.state.limits
     site.cookies.clear()
     yield site
     site.cookies.clear()
