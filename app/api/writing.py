@@ -108,6 +108,20 @@ async def add_rates(
     return await _store(request, "rates", dry_run, why)
 
 
+@router.post(
+    "/engine_support",
+    summary="Add statements on engines",
+    openapi_extra=schemas.body("engine_support"),
+    **schemas.CREATED,
+)
+async def add_engine_support(
+    request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None
+) -> Response:
+    """What a source says of an engine on a family of cards, by number format and feature."""
+    del lang
+    return await _store(request, "engine_support", dry_run, why)
+
+
 @router.post("/quotes", summary="Add quotes", openapi_extra=schemas.body("quotes"), **schemas.CREATED)
 async def add_quotes(
     request: Request, dry_run: DryRun = False, why: Why = None, lang: Lang = None

@@ -353,3 +353,29 @@ def test_the_state_of_the_data(api: Writer) -> None:
     assert body["lint"]["open"] == []
     assert all(item["reason"] and item["text"] for item in body["unused_prices"]["items"])
     assert sum(body["unused_prices"]["by_reason"].values()) == body["unused_prices"]["total"]
+
+
+def test_a_statement_on_an_engine_counts_from_its_import_on(api: Writer) -> None:
+    asked = {
+        "workload": {"model": {"preset": "qwen3-1.7b"}, "batch_size": 1},
+        "filters": {"gpus": ["rtx4090"]},
+    }
+    before = api.client.post("/api/v1/shortlist", json=asked).json()
+    assert before["options"][0]["support"]["status"] == "official"
+    row = EXAMPLES["engine_support"] | {
+        "plugin": "",
+        "hardware": "id=rtx4090",
+        "formats": "any",
+        "feature_kind": "runs",
+        "status": "unsupported",
+        "refuses": True,
+    }
+    made = api.post("engine_support", row)
+    assert made.status_code == 201, made.text
+    after = api.client.post("/api/v1/shortlist", json=asked).json()
+    (rejected,) = after["rejected"]
+    assert (rejected["code"], after["options"]) == ("support", [])
+    listed = api.client.get("/api/v1/engine_support?limit=200&engine=vllm").json()["items"]
+    assert any(item["hardware"] == "id=rtx4090" for item in listed)
+    wrong = api.post("engine_support", row | {"status": "perhaps"})
+    assert wrong.json()["errors"][0]["pointer"] == "/status"

@@ -37,7 +37,17 @@ KINDS: Mapping[str, DataKind] = {
     )
 }
 """Every kind; those that are referred to come before those that refer."""
-_IMPORTED = ("prices", "rentals", "rates", "gpus", "figures", "benchmarks", "models", "quotes")
+_IMPORTED = (
+    "prices",
+    "rentals",
+    "rates",
+    "gpus",
+    "figures",
+    "benchmarks",
+    "models",
+    "engine_support",
+    "quotes",
+)
 IMPORT_KINDS: Mapping[str, DataKind] = {name: KINDS[name] for name in _IMPORTED}
 """Kinds that can be imported, in the order of their use."""
 CATALOG_ROWS: tuple[type[SQLModel], ...] = tuple(dict.fromkeys(k.row for k in KINDS.values() if k.stored))

@@ -23,6 +23,7 @@ OWN_SOURCE = "Own measurements"
 """Source of own rows that name none."""
 UNITS = ("images_per_s", "samples_per_s", "tokens_per_s", "realtime_factor", "steps_per_s")
 """Units of the estimates: known whether or not a row of the catalogue has them."""
+UNSUPPORTED = "unsupported"
 _WEB = ("https://", "http://")
 _ADAPTER_NAMES = {"lora": "LoRA", "qlora": "QLoRA"}
 
@@ -211,6 +212,16 @@ def _rate(maker: Completer, parsed: Parsed) -> Rows:
     return {tables.ExchangeRateRow: [finish(maker.kind, given)]}
 
 
+def _engine_support(maker: Completer, parsed: Parsed) -> Rows:
+    given = dict(parsed.values)
+    given.setdefault("formats", "any")
+    given.setdefault("hardware_as_written", given["hardware"])
+    # Only what is stated outright keeps a card from the list.
+    given["refuses"] = bool(given.get("refuses")) and given["status"] == UNSUPPORTED
+    given["source_id"] = maker.take_source(given)
+    return {tables.EngineSupportRow: [finish(maker.kind, given)]}
+
+
 def _figure(maker: Completer, parsed: Parsed) -> Rows:
     given = dict(parsed.values)
     given.setdefault("unit", FIGURE_UNITS.get(given["figure"], ""))
@@ -309,6 +320,7 @@ _MAKERS: dict[str, Callable[[Completer, Parsed], Rows]] = {
     "figures": _figure,
     "benchmarks": _benchmark,
     "models": _model,
+    "engine_support": _engine_support,
 }
 
 
