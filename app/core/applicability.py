@@ -76,11 +76,16 @@ SEQUENCE_LENGTH = (
     Condition("ignored_by_family", lambda work: work.trains or work.model.family != "speech"),
 )
 KV_PRECISION = (INFERS, WRITES_TEXT)
-ENGINE_VERSION = (
-    INFERS,
-    modelled(lambda work: bool(work.engine_record.memory.kv.windows_since)),
-    modelled(lambda work: bool(work.model.sliding_window)),
-)
+
+
+def _by_version(work: Workload) -> bool:
+    """Versions differ in how they hold attention windows, or in how fast they serve."""
+    own = work.engine_record
+    windows = own.memory.kv.windows_since and work.model.sliding_window
+    return bool(windows or (work.model.family == "decoder" and own.serving and own.serving.old_before))
+
+
+ENGINE_VERSION = (INFERS, modelled(_by_version))
 MAX_BATCHED_TOKENS = (INFERS, of_family("decoder"), with_engine(lambda engine: engine.chunks_prompts))
 MAX_NUM_SEQS = (
     INFERS,

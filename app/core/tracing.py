@@ -241,6 +241,11 @@ def given(value: float, name: str) -> Traced:
     return Traced(float(value), ("name", name, float(value), None))
 
 
+def solved(value: T, name: str) -> T:
+    """A number that was found by trying: in a traced run an operand as it is."""
+    return cast(T, given(float(cast(float, value)), name)) if value.__class__ is Traced else value
+
+
 class Probe:
     """A question, plan, model or card whose numeric attributes are traced under their own names.
 

@@ -55,7 +55,7 @@ GOOD = {
 }
 TABLE = GpuTable.from_gpus(GPUS)
 POSITION = {g.id: i for i, g in enumerate(GPUS)}
-FP8 = "PREFILL_NARROW_SHARE.fp8"
+GGUF = "QUANTIZED_KERNEL_SHARE.gguf"
 
 
 def read(*rows: dict[str, str]) -> Calibration:
@@ -176,11 +176,11 @@ def served(i: int, value: float = 1.0) -> Benchmark:
         model_id="llama-3.1-8b",
         model_name="Llama 3.1 8B",
         task="inference",
-        phase="saturated",
-        precision="fp8",
+        phase="decode",
+        precision="gguf-q4_k_m",
         value=value,
         unit="tokens_per_s",
-        framework="TensorRT-LLM",
+        framework="llama.cpp",
         input_length=2048.0 + 256.0 * (i % 4),
         output_length=128.0,
         source=Source("trt", "https://example.org/trt", "TensorRT-LLM"),
@@ -190,21 +190,21 @@ def served(i: int, value: float = 1.0) -> Benchmark:
 def test_the_fitter_finds_the_value_behind_the_measurements() -> None:
     """Rows made by the model itself at another value, with 2 % of noise: refitting gives that value."""
     rows = [served(i) for i in range(40)]
-    truth = installed().entries[FP8].value * 0.8
+    truth = installed().entries[GGUF].value * 0.8
     models = {LLAMA_8B.id: LLAMA_8B}
     noise = np.random.default_rng(3)
-    with tried(FP8, truth):
+    with tried(GGUF, truth):
         found = observe(rows, models, TABLE, POSITION)
     made = [
         replace(row, value=float(rate * math.exp(noise.normal(0.0, 0.02))))
         for row, rate in zip(found.rows, found.predicted, strict=True)
     ]
-    refitted = Fitter(made, models, TABLE, list(POSITION)).refitted(installed().entries[FP8])
+    refitted = Fitter(made, models, TABLE, list(POSITION)).refitted(installed().entries[GGUF])
     assert refitted.n == sum(is_fitted(row.id) for row in rows)
     assert refitted.value == pytest.approx(truth, rel=0.03)
     assert refitted.spread is not None and 0.005 < refitted.spread < 0.1
     assert refitted.moved
-    assert installed().entries[FP8].value == c.PREFILL_NARROW_SHARE["fp8"]
+    assert installed().entries[GGUF].value == c.QUANTIZED_KERNEL_SHARE["gguf"]
 
 
 def test_without_measurements_a_constant_stays() -> None:

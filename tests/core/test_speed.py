@@ -174,15 +174,15 @@ def test_mixture_reads_only_the_experts_it_touches():
     assert (many - float(read_bytes(work, 0))) / experts == pytest.approx(1 - (1 - 8 / 128) ** 16)
 
 
-def test_whole_run_is_output_over_both_phases():
+def test_a_batch_is_what_its_users_wait_for():
+    """Requests per second times the time of one of them are the users: Little's law."""
     asked = Workload(LLAMA_8B, batch_size=16, sequence_length=4096, output_length=512)
     found = estimate(asked, ONE, BY_ID["a100-sxm4-80gb"])
-    prefill, decode = found.prefill, found.decode
-    seconds = 16 * (4096 - 512) / prefill.expected + 16 * 512 / decode.expected
+    first, later = (found.detail[f"time_{name}_s"] for name in ("to_first_token", "per_output_token"))
     assert found.unit == "tokens_per_s"
-    assert found.expected == pytest.approx(16 * 512 / seconds, rel=1e-9)
+    assert found.expected / 512 * (first + 511 * later) == pytest.approx(16.0, rel=1e-9)
     assert found.whole_run.expected == pytest.approx(found.expected)
-    assert prefill.low < prefill.expected < prefill.high
+    assert found.prefill.low < found.prefill.expected < found.prefill.high
 
 
 def test_a_latency_limit_bounds_the_sequences_in_flight():

@@ -180,7 +180,7 @@ def test_each_phase_of_a_language_model_is_corrected_by_its_own_measurements():
     assert ask(rows[:1], work).basis == "derived"
 
 
-def test_an_engine_without_rows_is_no_surer_than_the_model():
+def test_rows_of_another_engine_say_nothing_of_one_that_serves():
     work = resolve(Workload(LLAMA_8B, batch_size=1, sequence_length=1152, output_length=128))[0]
     rows = [
         measured(
@@ -197,7 +197,7 @@ def test_an_engine_without_rows_is_no_surer_than_the_model():
         for i in range(20)
     ]
     known, plain = (ask(r, work).decode for r in (rows, []))
-    assert width(known) > width(plain)
+    assert known == plain
 
 
 def test_measurements_at_another_count_are_scaled():

@@ -141,16 +141,16 @@ def test_full_rates_are_told_apart_by_what_they_write():
 
 def test_constants_know_the_fitted_rows_behind_them():
     rows = [
-        row(id=f"row-{i}", framework="TensorRT-LLM", input_length=128.0, output_length=128.0)
+        row(id=f"row-{i}", framework="llama.cpp", precision="gguf-q4_k_m", phase="decode", batch_per_gpu=1.0)
         for i in range(20)
     ]
     fitter = Fitter(rows, MODELS, TABLE, list(POSITION))
     fitted = sum(is_fitted(r.id) for r in rows)
     entries = installed().entries
     assert 0 < fitted < 20
-    assert fitter.counted(entries["PREFILL_NARROW_SHARE.fp8"]).n == fitted
-    assert fitter.counted(entries["PREFILL_NARROW_SHARE.fp4"]).n == 0
-    assert fitter.counted(entries["PREFILL_SHARE.cdna"]).n == 0
+    assert fitter.counted(entries["QUANTIZED_KERNEL_SHARE.gguf"]).n == fitted
+    assert fitter.counted(entries["MOE_SHARE"]).n == 0
+    assert fitter.counted(entries["PREFILL_LLAMA_CPP.rdna"]).n == 0
 
 
 def test_a_card_of_the_tests_that_has_no_room_takes_one_replica():

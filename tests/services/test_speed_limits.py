@@ -44,7 +44,8 @@ def test_a_limit_out_of_reach_is_a_warning_with_what_is_reachable(snapshot, lang
     assert coded.code == "latency_limit_unreachable"
     # vLLM on one H100, 8B in bf16: 6.5 to 8 ms per token for the one sequence that is asked for.
     assert 6.0 <= coded.params["reachable_ms"] <= 9.0
-    assert speed(snapshot, language, latency_limit_ms=20, batch_size=64)["warnings"] == []
+    # Prompts of others hold a token up: the bare step of 64 users takes 14 ms, a token about twice that.
+    assert speed(snapshot, language, latency_limit_ms=40, batch_size=64)["warnings"] == []
 
 
 @pytest.mark.parametrize(

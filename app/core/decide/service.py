@@ -87,9 +87,7 @@ def service_grid(work: Workload, speed: SpeedGrid, goals: Service | None) -> Ser
     users = running if work.fills_engine and not stated else np.full(shape, asked)
     with np.errstate(divide="ignore", invalid="ignore"):
         per_user = speed.expected / users
-        first = np.broadcast_to(detail["time_to_first_token_s"], shape) / np.exp(
-            speed.corrections.offset.get("prefill", 0.0)
-        )
+        first = speed.waits[0]
         missed = np.zeros(shape)
         if goals is not None and goals.tokens_per_s_per_user:
             missed = np.maximum(missed, goals.tokens_per_s_per_user / per_user)

@@ -27,10 +27,14 @@ FORM_READ_SHARE: FactorBy
 """Kernels that widen or round weights, over plain 16-bit ones."""
 SLOW_KERNELS: Factor
 """The same besides where a stack has no tuned kernels for quantized weights."""
+CUT_READ_SHARE: FactorBy
+"""The same besides on Hopper cards with few multiprocessors, which unpack more slowly than they read."""
 KV_READ_SHARE: ShareBy
 """Reading scattered pages of keys and values, over reading weights."""
 PRODUCT_SHARE: ShareBy
 FORM_PRODUCT_SHARE: FactorBy
+PRODUCT_ENGINE: FactorBy
+"""Kernels of an engine over those of most: compiled and tuned for a card and its lengths."""
 EXPERT_SHARE: Factor
 """Grouped products of routed experts, over dense ones."""
 FORM_EXPERT_SHARE: FactorBy
@@ -77,6 +81,9 @@ STALL_SHARE: FactorBy
 REQUEST_S: PlainSeconds
 """Reading, tokens and scheduling of a request before its prompt is passed."""
 QUEUE_SHARE: Factor
+USUAL_TOGETHER: Share
+"""Share of requests that arrive together with others where a question does not say: the middle of published
+runs of known users."""
 STEP_WAIT: Factor
 TOGETHER_SHARE: ShareBy
 END_RANDOM: Factor

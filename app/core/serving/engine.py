@@ -5,7 +5,7 @@ Arrays over cards and plans, rows of measurements, or single numbers: the same f
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -13,13 +13,15 @@ from app.core.gpu_table import Floats
 from app.core.serving import constants as c
 from app.core.serving.load import Load
 from app.core.serving.terms import Budget, Facts, Rates, Served
-from app.core.tracing import floats, named
+from app.core.tracing import Traced, floats, named, operand, picked, solved
 from app.core.units import GIB, MIB, Number
 
 REQUEST_BYTES = 2.0
 """Of one activation that is sent between cards."""
 ROUNDS = 3
 """Of the fixed point between prompts in a pass and rate; it settles to 1 % within two."""
+LIMIT_SEARCH = 12
+"""Halvings in the search for the sequences that keep a time per token."""
 SEARCH = 24
 """Halvings in the search for the sequences that a rate of arrivals keeps under way."""
 
@@ -36,6 +38,7 @@ class Step(NamedTuple):
 
 def soft_maximum(one: Number, other: Number, order: float) -> Floats:
     """Two times of which the longer counts most: (a^p + b^p)^(1/p)."""
+    order = operand(one if isinstance(one, Traced) else other, order)
     return floats((floats(one) ** order + floats(other) ** order) ** (1.0 / order))
 
 
@@ -59,11 +62,13 @@ def budget(f: Facts, r: Rates, load: Load) -> Budget:
     spread = np.maximum(f.tensor, f.expert)
     weights = (f.dense_bytes + f.table_bytes) / f.tensor + f.whole_bytes + f.expert_bytes / spread
     weights = named(floats(weights / f.pipeline), "loaded_bytes")
-    profiled = f.step_tokens * (r.activation_hidden * f.hidden + f.mlp_width / f.tensor * c.ACTIVATION_MLP)
-    profiled = np.where(np.greater(r.activation_hidden, 0.0), profiled, 0.0)
-    profiled = profiled + r.activation_logits * f.vocabulary + c.FIXED_GIB * GIB
-    profiled = profiled + np.where(np.greater(f.tensor, 1.0), c.COLLECTIVE_GIB * GIB, 0.0)
-    profiled = named(floats(profiled + c.GRAPH_LAYER_MIB * MIB * f.layers / f.pipeline), "profiled_bytes")
+    peak = f.step_tokens * (r.activation_hidden * f.hidden + f.mlp_width / f.tensor * c.ACTIVATION_MLP)
+    peak = picked(np.greater(r.activation_hidden, 0.0), peak, 0.0) + r.activation_logits * f.vocabulary
+    graphs = f.layers / f.pipeline * c.GRAPH_LAYER_MIB * MIB
+    fixed = c.FIXED_GIB + picked(np.greater(f.tensor, 1.0), c.COLLECTIVE_GIB, 0.0)
+    profiled = named(
+        floats(peak + graphs + operand(f.layers, cast(float, fixed), "fixed_gib") * GIB), "profiled_bytes"
+    )
     cache = named(floats(f.room_bytes - weights - profiled), "cache_bytes")
     stages = np.maximum(cache, 0.0) * f.pipeline
     whole = floats(stages / np.maximum(f.kv_full_bytes, 1.0))
@@ -112,7 +117,7 @@ def read_s(f: Facts, r: Rates, tokens: Number) -> Floats:
     spread = np.maximum(f.tensor, f.expert)
     experts = touched(f, tokens * f.joined) * f.expert_bytes / spread
     read = f.dense_bytes / f.tensor + f.whole_bytes + experts
-    return floats(read / (f.pipeline * f.bandwidth * r.bandwidth))
+    return named(floats(read / (f.pipeline * f.bandwidth * r.bandwidth)), "weights_s")
 
 
 def step(f: Facts, r: Rates, running: Number, load: Load) -> Step:
@@ -127,23 +132,23 @@ def step(f: Facts, r: Rates, running: Number, load: Load) -> Step:
     together = running / f.pipeline
     passed = together * (1.0 + load.drafted)
     kv_s = f.kv_read_bytes / (f.pipeline * f.bandwidth * r.bandwidth * r.kv)
-    memory = read_s(f, r, passed) + together * kv_s
+    memory = named(floats(read_s(f, r, passed) + together * kv_s), "traffic_s")
     dense = f.dense_flops / r.compute
     # Small groups of tokens fill the products of an expert badly.
-    group = passed * f.joined * np.maximum(f.expert_share, 1e-9)
+    group = passed * f.joined * np.where(np.greater(f.expert_share, 0.0), f.expert_share, 1.0)
     routed = f.expert_flops * (1.0 + c.EXPERT_GROUP / group) / r.experts
     products = passed * (dense + f.latent_flops / r.compute) + np.where(
         np.greater(f.expert_share, 0.0), passed * routed, 0.0
     )
-    products = products / (f.flops * f.tensor * f.pipeline)
+    products = named(floats(products / (f.flops * f.tensor * f.pipeline)), "products_s")
     launch = launch_s(f, r)
     waits = latency_s(f, r) * 2.0 * f.layers / f.pipeline
     link = np.where(np.greater(f.tensor, 1.0), waits + reduce_s(f, r, passed), 0.0)
-    link = link + exchange_s(f, r, passed)
+    link = named(floats(link + exchange_s(f, r, passed)), "link_s")
     stages = f.pipeline * c.STAGE_LOSS ** np.log2(floats(f.pipeline))
     host = r.step_s + running * r.sequence_s
-    busy = soft_maximum(memory, products, c.STEP_ORDER)
-    total = (busy + launch + link) * stages + host
+    busy = named(soft_maximum(memory, products, c.STEP_ORDER), "busy_s")
+    total = named(floats((busy + launch + link) * stages + host), "step_s")
     return Step(floats(total), memory * stages, products * stages, launch * stages + host, link * stages)
 
 
@@ -156,7 +161,7 @@ def launch_s(f: Facts, r: Rates) -> Floats:
         + f.narrow_layers * r.narrow_s
         + f.linear_layers * r.linear_s
     )
-    return floats(total / f.pipeline)
+    return named(floats(total / f.pipeline), "launch_s")
 
 
 class Passes:
@@ -172,19 +177,18 @@ class Passes:
             + f.linear_layers * r.floor_linear_s
         )
         floor = floor + np.where(np.greater(f.tensor, 1.0), 2.0 * f.layers * latency_s(f, r), 0.0)
-        self.floor_s = floats(floor)
+        self.floor_s = named(floats(floor), "floor_s")
         flops = (f.dense_flops + f.prompt_attention_flops) / r.compute + f.expert_flops / np.maximum(
             r.experts, r.compute * c.EXPERT_PROMPT
         )
-        self.token_s = floats(flops / (c.PROMPT_SHARE * f.flops * f.tensor))
-        self.token_s = self.token_s + np.where(
-            np.greater(f.tensor, 1.0), reduce_s(f, r, 1.0) * f.pipeline, 0.0
-        )
+        token_s = flops / (f.flops * f.tensor * c.PROMPT_SHARE)
+        sent_s = np.where(np.greater(f.tensor, 1.0), reduce_s(f, r, 1.0) * f.pipeline, 0.0)
+        self.token_s = named(floats(token_s + sent_s), "prompt_token_s")
 
     def one_s(self, tokens: Number) -> Floats:
         """One pass through all stages over so many tokens, at most those of a step."""
         weights = read_s(self.f, self.r, tokens) * self.f.pipeline
-        return soft_maximum(self.floor_s, tokens * self.token_s + weights, c.PASS_ORDER)
+        return named(soft_maximum(self.floor_s, tokens * self.token_s + weights, c.PASS_ORDER), "pass_s")
 
     def stage_s(self, tokens: Number) -> Floats:
         """Time that a stage is busy with so many tokens, in as many passes as they take."""
@@ -195,7 +199,8 @@ class Passes:
         """One prompt until its first token: stages overlap after the first pass."""
         passes = np.maximum(self.tokens / self.f.step_tokens, 1.0)
         one = self.one_s(self.tokens / passes)
-        return floats(one * (1.0 + (passes - 1.0) / self.f.pipeline) + c.REQUEST_S)
+        whole = one * (1.0 + (passes - 1.0) / self.f.pipeline) + c.REQUEST_S
+        return named(floats(whole), "prompt_s")
 
 
 class Loop(NamedTuple):
@@ -228,7 +233,8 @@ def loop(f: Facts, r: Rates, running: Number, load: Load, passes: Passes, burst:
     first = passes.alone_s()
     others = np.maximum(floats(running) - 1.0, 0.0)
     steps = np.maximum(load.output - 1.0, 0.0) / load.accepted
-    most = np.clip(f.step_tokens / passes.tokens, 1.0, np.maximum(floats(running), 1.0))
+    seats = np.maximum(floats(running), 1.0)
+    most = np.maximum(np.minimum(f.step_tokens / passes.tokens, seats), 1.0)
     full = passes.stage_s(most * passes.tokens) / most
     group = np.where(np.greater(load.equal, 0.0), most, 1.0)
     written = first + steps * one.total
@@ -237,15 +243,17 @@ def loop(f: Facts, r: Rates, running: Number, load: Load, passes: Passes, burst:
         busy = passes.stage_s(group * passes.tokens)
         held_up = others * busy / group * r.stall
         rate = running / (written + held_up)
-        arriving = np.clip(1.0 + rate * busy, 1.0, most)
-        group = np.where(np.greater(load.equal, 0.0), most, arriving)
-    cycle = written + held_up
-    share = held_up / cycle
-    queue = share / np.maximum(1.0 - share, 1e-6) * held_up / np.maximum(others, 1.0) * c.QUEUE_SHARE
+        arriving = np.minimum(1.0 + rate * busy, most)
+        group = solved(np.where(np.greater(load.equal, 0.0), most, arriving), "prompts_in_pass")
+    held_up = named(floats(held_up), "held_up_s")
+    cycle = named(floats(written + held_up), "cycle_s")
+    busy = held_up / cycle
+    queue = busy / np.maximum(1.0 - busy, 1e-6) * held_up / np.maximum(others, 1.0) * c.QUEUE_SHARE
     queue = queue + c.STEP_WAIT * one.total * others / np.maximum(floats(running), 1.0)
     queue = np.minimum(queue, held_up + 0.5 * steps * one.total)
+    share = operand(one.total, cast(float, burst), "arrive_together")
     waves = 0.5 * others * np.minimum(full, held_up / np.maximum(others, 1.0))
-    return Loop(one, floats(cycle), first, floats(held_up), floats(burst * waves + (1.0 - burst) * queue))
+    return Loop(one, floats(cycle), first, floats(held_up), floats(share * waves + (1.0 - share) * queue))
 
 
 def serve(f: Facts, r: Rates, load: Load) -> Served:
@@ -270,14 +278,20 @@ def serve(f: Facts, r: Rates, load: Load) -> Served:
     memory = budget(f, r, load)
     seats = np.maximum(np.minimum(memory.held * c.HELD_SHARE, f.most_sequences), 1.0)
     passes = Passes(f, r, load)
+    if np.any(np.greater(load.token_limit_s, 0.0)):
+        seats = solved(_in_time(f, r, load, passes, seats), "sequences_in_limit")
     open_loop = np.greater(load.rate_s, 0.0)
     users = np.maximum(np.divide(load.users, f.data), 1.0)
     used = np.where(open_loop, f.data, np.minimum(f.data, np.maximum(load.users, 1.0)))
-    requests = np.divide(load.requests, used)
+    # A load that never ends has no start and no end.
+    endless = bool(np.all(np.isinf(load.requests)))
+    requests = 1.0 if endless else np.divide(load.requests, used)
     limit = np.where(open_loop, 0.0, users)
     running = np.minimum(limit, seats)
-    burst = np.minimum(np.divide(users, np.maximum(requests, 1.0)), 1.0)
+    started = 0.0 if endless else np.minimum(np.divide(users, np.maximum(requests, 1.0)), 1.0)
+    burst = floats(started)
     burst = np.where(np.greater(load.equal, 0.0), np.maximum(burst, np.minimum(r.together, 1.0)), burst)
+    burst = np.maximum(burst, load.together)
     burst = np.where(open_loop | (running <= 1.0), 0.0, burst)
     if np.any(open_loop):
         running = np.where(open_loop, _kept_under_way(f, r, load, passes, seats, used), running)
@@ -286,15 +300,14 @@ def serve(f: Facts, r: Rates, load: Load) -> Served:
     arrive = np.divide(load.rate_s, used)
     requests_s = np.where(open_loop, np.minimum(arrive, capacity_s), capacity_s)
     waiting = np.where(open_loop, 0.0, np.maximum(users - running, 0.0))
-    started = np.minimum(np.divide(users, np.maximum(requests, 1.0)), 1.0)
     queue = (started * waiting / (2.0 * users) + (1.0 - started)) * waiting / requests_s
     over = open_loop & (arrive > capacity_s * c.CAPACITY_MARGIN) & (running >= seats * c.CAPACITY_MARGIN)
     gap = np.maximum(1.0 / capacity_s - 1.0 / np.where(open_loop, arrive, 1.0), 0.0)
     queue = np.where(open_loop & (running >= seats), 0.5 * np.minimum(requests, 1e6) * gap, queue)
     first = found.first_s + found.prompts_s
     token = (found.cycle_s - first) / np.maximum(load.output - 1.0, 1.0)
-    loss = np.where(np.greater(load.equal, 0.0), c.END_EQUAL, c.END_RANDOM) * running / requests
-    loss = np.where(open_loop, 0.0, loss * load.run_end)
+    loss = np.where(np.greater(load.equal, 0.0), c.END_EQUAL, c.END_RANDOM) * (running - 1.0) / requests
+    loss = np.where(open_loop | endless, 0.0, loss * load.run_end)
     total_s = used * requests_s / (1.0 + loss)
     return Served(
         budget=memory,
@@ -302,6 +315,7 @@ def serve(f: Facts, r: Rates, load: Load) -> Served:
         waiting=floats(waiting),
         step_s=found.step.total,
         first_token_s=floats(first + queue),
+        first_own_s=floats(first),
         token_s=floats(token),
         tokens_per_s=floats(total_s * load.output),
         requests_per_s=floats(total_s),
@@ -314,6 +328,19 @@ def serve(f: Facts, r: Rates, load: Load) -> Served:
         link_s=found.step.link,
         stall_s=floats(found.held_up_s / np.maximum(load.output - 1.0, 1.0)),
     )
+
+
+def _in_time(f: Facts, r: Rates, load: Load, passes: Passes, seats: Number) -> Floats:
+    """Sequences up to `seats` whose tokens keep the limit of the load; 1 where not even one does."""
+    low, high = np.ones_like(floats(seats)), floats(seats)
+    limit = floats(load.token_limit_s)
+    for _ in range(LIMIT_SEARCH):
+        # The time grows by factors: half of them, not of their difference.
+        middle = np.sqrt(low * high)
+        found = loop(f, r, middle, load, passes, 0.0)
+        token = (found.cycle_s - found.first_s - found.prompts_s) / np.maximum(load.output - 1.0, 1.0)
+        low, high = np.where(token <= limit, middle, low), np.where(token <= limit, high, middle)
+    return np.maximum(np.floor(low), 1.0)
 
 
 def _kept_under_way(f: Facts, r: Rates, load: Load, passes: Passes, seats: Number, used: Number) -> Floats:

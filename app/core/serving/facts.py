@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,15 +23,17 @@ from app.core.memory.overhead import mlp_width
 from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import expert_layers, expert_parameter_count
+from app.core.model.products import attended, attention_width, matmul_parameters
 from app.core.serving import constants as c
 from app.core.serving.keys import Setting, form_of
 from app.core.serving.load import Load
 from app.core.serving.terms import Facts
-from app.core.speed.terms import Plans
-from app.core.speed.training import attended, attention_width, matmul_parameters
-from app.core.tracing import counted, floats, named
+from app.core.tracing import counted, floats, named, operand, solved
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import Parallelism, Workload
+
+if TYPE_CHECKING:
+    from app.core.speed.terms import Plans
 
 HOST_CARDS = 8
 """Cards, or packages of them, that one host joins."""
@@ -103,6 +106,10 @@ def of_model(work: Workload) -> ModelFacts:
 def setting_of(work: Workload, eager: bool = False) -> Setting:
     """What decides about the constants of a question beside the card."""
     record = serving_of(work)
+    # Graphs of launches came with the releases of 2024.
+    eager = eager or (
+        work.software == "old" and not work.engine_version and record.old_constants != record.constants
+    )
     return Setting(
         record.constants_of(work.engine_version, work.software),
         form_of(work.format),
@@ -141,7 +148,7 @@ def facts(
     record = serving_of(work)
     prompt, output = load.prompt, load.output
     tokens, most = _limits(work, record, cards)
-    fraction = work.memory_fraction or record.share
+    fraction = operand(work, work.memory_fraction or record.share, "memory_fraction")
     middle = floats(prompt) + 0.5 * floats(output)
     mean = prompt + c.HELD_OUTPUT * floats(output)
     full = floats(prompt) + output
@@ -168,9 +175,9 @@ def facts(
         bandwidth=cards.bandwidth_gb_s * GB * clock,
         flops=rate.tflops * TERA * clock,
         linked=linked,
-        link=link,
+        link=solved(link, "link"),
         exchange_linked=wide_linked,
-        exchange_link=wide_link,
+        exchange_link=solved(wide_link, "exchange_link"),
     )
 
 

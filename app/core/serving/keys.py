@@ -17,6 +17,8 @@ CLASSES = (*CARD_CLASSES, "hopper_cut", "cdna_old")
 bandwidth, Instinct cards without FP8."""
 VENDORS = ("cuda", "rocm", "rdna", "ascend", "intel", "other")
 FORMS = ("half", "fp8", "fp8_widened", "four_bit", "mxfp4", "int8")
+CUT_FORMS = ("fp8", "four_bit")
+"""Forms that were measured on such cards."""
 MEDIUM_BITS = 7.0
 """Bits below which kernels unpack several weights of a word."""
 CUT_FLOP_PER_BYTE = 100.0
@@ -95,11 +97,13 @@ def labels(setting: Setting, card: CardKey) -> Mapping[str, tuple[str, ...]]:
     form = "fp8_widened" if setting.form == "fp8" and card.widened else setting.form
     engine = setting.engine
     bandwidth: tuple[str, ...] = (f"READ_SHARE.{card.card_class}",)
-    compute: tuple[str, ...] = (f"PRODUCT_SHARE.{card.card_class}",)
+    compute: tuple[str, ...] = (f"PRODUCT_SHARE.{card.card_class}", f"PRODUCT_ENGINE.{engine}")
     experts: tuple[str, ...] = ("EXPERT_SHARE",)
     if form != "half":
         bandwidth += (f"FORM_READ_SHARE.{form}",)
         compute += (f"FORM_PRODUCT_SHARE.{form}",)
+        if card.card_class == "hopper_cut" and form in CUT_FORMS:
+            bandwidth += (f"CUT_READ_SHARE.{form}",)
         if setting.experts:
             experts += (f"FORM_EXPERT_SHARE.{form}",)
         if _untuned(setting, card, form):

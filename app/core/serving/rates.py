@@ -49,7 +49,12 @@ def rates(setting: Setting, table: GpuTable, rate: ComputeRate) -> Rates:
     -------
     Arrays of the shape of the table.
     """
-    return keep(table, "serving_rates", (setting, id(rate)), lambda: _rates(setting, table, rate))
+    return keep(
+        table,
+        "serving_rates",
+        (setting, np.asarray(rate.fallback).tobytes()),
+        lambda: _rates(setting, table, rate),
+    )
 
 
 def _rates(setting: Setting, table: GpuTable, rate: ComputeRate) -> Rates:
@@ -62,5 +67,5 @@ def _rates(setting: Setting, table: GpuTable, rate: ComputeRate) -> Rates:
     for kind in kinds:
         found = labels(setting, kind)
         rows.append([product(name, found[name]) for name in NAMES])
-    columns = np.array(rows, dtype=np.float64).T
+    columns = np.array(rows, dtype=np.float64).reshape(-1, len(NAMES)).T
     return Rates(**{name: column[place] for name, column in zip(NAMES, columns, strict=True)})

@@ -144,6 +144,8 @@ class Served:
     step_s: Number
     """One decode step of the sequences that run, without prompts."""
     first_token_s: Number
+    first_own_s: Number
+    """From its seat to its first token, part of `first_token_s`."""
     token_s: Number
     """Time per output token, with the prompts of others that it waits for."""
     tokens_per_s: Number

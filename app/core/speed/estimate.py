@@ -21,7 +21,7 @@ from app.core.speed.measurements import STEPS_PER_S
 from app.core.speed.own import NO_OWN, PARTS, RUN, OwnCorrection, OwnRow, own_correction
 from app.core.speed.predict import predict
 from app.core.speed.terms import Plans, Shape, Terms, cell_of
-from app.core.speed.worked import Question, SpeedFormulas, formulas
+from app.core.speed.worked import LATENCIES, Question, SpeedFormulas, formulas, queued
 from app.core.workload import Parallelism, Workload
 
 BASES: tuple[Basis, ...] = ("measured", "calibrated", "derived")
@@ -30,7 +30,7 @@ WIDE = ("fp32", "tf32")
 """Formats of one size: the products of the second run on matrix units."""
 HALF = "half"
 RUN_PHASE = "whole_run"
-HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving"}
+HEADLINE = {"prefill": "prefill", "decode": "decode", "saturated": "serving", RUN_PHASE: "serving"}
 """Phase of `evidence.PHASES` that corrects the headline figure, by phase of the terms; else "other"."""
 
 
@@ -83,9 +83,28 @@ class SpeedGrid:
         """
         if self.limit_ms is None:
             return None
-        factor = np.exp(self.corrections.offset.get("decode", 0.0))
-        token_s = self.terms.detail["time_per_output_token_s"] / factor
-        return np.broadcast_to(token_s * 1000.0, self.expected.shape)
+        return self.waits[1] * 1000.0
+
+    @cached_property
+    def waits(self) -> tuple[Floats, Floats]:
+        """Seconds until the first token, and of each later one, (cards, plans); of a model that writes.
+
+        Notes
+        -----
+        In an engine that queues, measurements of a phase change the time that prompts or steps take in one
+        cycle; seat to first token, the rest of the cycle and the queue follow, so that requests per second
+        x (first + later ones) stays the number of users.
+        """
+        detail, shape, offset = self.terms.detail, self.expected.shape, self.corrections.offset
+        whole = offset.get("serving", 0.0) if self.terms.queues else 0.0
+        prefill, decode = (np.exp(offset.get(p, 0.0) + whole) for p in PARTS)
+        if not self.terms.queues:
+            first = detail["time_to_first_token_s"] / prefill
+            later = detail["time_per_output_token_s"] / decode
+        else:
+            steps = np.maximum(np.subtract(self.question.shape.output, 1.0), 1.0)
+            first, later = queued(detail, prefill, decode, steps)
+        return np.broadcast_to(first, shape), np.broadcast_to(later, shape)
 
     def factor(self, phase: str, card: int, plan: int) -> float:
         """Measured over predicted of one phase in one cell."""
@@ -104,8 +123,9 @@ class SpeedGrid:
 
     def _widths(self, cells: Sequence[tuple[int, int]]) -> Floats:
         terms = self.terms
-        if terms.phase != RUN_PHASE:
-            return self.corrections.widths(cells, HEADLINE.get(terms.phase, "other"))
+        if terms.phase != RUN_PHASE or terms.queues:
+            found = self.corrections.widths(cells, HEADLINE.get(terms.phase, "other"))
+            return self.corrections.narrowed(found, cells, RUN) if terms.phase == RUN_PHASE else found
         # A sum of two times is as uncertain as its parts, by their shares.
         times = [np.array([cell_of(terms.detail[f"{p}_s"], *cell) for cell in cells]) for p in PARTS]
         parts = [t * self.corrections.widths(cells, p) for t, p in zip(times, PARTS, strict=True)]
@@ -115,9 +135,9 @@ class SpeedGrid:
     def width(self, card: int, plan: int) -> float:
         """One of `widths`."""
         phase = self.terms.phase
+        if phase == RUN_PHASE and (self.terms.queues or RUN in self.corrections.own.weight):
+            return float(self._widths([(card, plan)])[0])
         if phase == RUN_PHASE:
-            if RUN in self.corrections.own.weight:
-                return float(self.widths([(card, plan)])[0])
             prefill, decode = (cell_of(self.terms.detail[f"{p}_s"], card, plan) for p in PARTS)
             first, second = (self.corrections.width(card, plan, p) for p in PARTS)
             return float(np.hypot(prefill * first, decode * second)) / (prefill + decode)
@@ -165,7 +185,7 @@ class SpeedGrid:
         own = self.corrections.own_sources(card, plan, RUN) if phase == RUN_PHASE else ()
         if own:
             return "measured", own
-        asked = PARTS if phase == RUN_PHASE else (HEADLINE.get(phase, "other"),)
+        asked = PARTS if phase == RUN_PHASE and not self.terms.queues else (HEADLINE.get(phase, "other"),)
         found = [self.corrections.basis(card, plan, p) for p in asked]
         weakest = max((b for b, _ in found), key=BASES.index)
         return weakest, tuple(dict.fromkeys(row for _, rows in found for row in rows))
@@ -191,8 +211,8 @@ class SpeedGrid:
             for name, (rate, w) in rates.items()
         }
         found: dict[str, float] = {}
-        for name, by in (("time_to_first_token_s", prefill), ("time_per_output_token_s", decode)):
-            found[name] = cell_of(terms.detail[name], card, plan) / by
+        for name, seconds in zip(LATENCIES, self.waits, strict=True):
+            found[name] = cell_of(seconds, card, plan)
         found["concurrent_sequences"] = cell_of(terms.detail["concurrent_sequences"], card, plan)
         return intervals, found
 
@@ -300,7 +320,11 @@ def _grid(
     kinds = {"other": terms.kind}
     if "decode" in terms.detail:
         kinds = {"prefill": "prefill", "decode": "decode_moe" if work.model.experts else "decode"}
-        if terms.phase == "saturated":
+        if terms.queues:
+            # Rows of full engines say nothing of a few users.
+            whole = "serving" if terms.phase == "saturated" else "load"
+            kinds = {"prefill": "load_first", "decode": "load_token", "serving": whole}
+        elif terms.phase == "saturated":
             kinds["serving"] = "serving"
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
     found = corrections(work, table, position, index, kinds, [p.cards for p in plans], rows)
@@ -311,7 +335,7 @@ def _grid(
     limit_ms = work.latency_limit_ms if work.load != "single" and "decode" in terms.detail else None
     if limit_ms and work.fills_engine:
         # Measured decoding, not the model's, has to keep the limit.
-        allowed = limit_ms / 1000.0 * np.exp(found.offset.get("decode", 0.0))
+        allowed = limit_ms / 1000.0 * np.exp(found.offset.get("serving", 0.0))
         shape = replace(shape, token_limit_s=allowed)
         terms = predict(work, Plans.of(plans), column, shape, peak)
     question = Question(work, tuple(plans), column, peak, shape)
@@ -321,12 +345,14 @@ def _grid(
         plain = terms.detail["prefill_s"] + terms.detail["decode_s"]
         corrected = sum(terms.detail[f"{p}_s"] / np.exp(found.offset.get(p, 0.0)) for p in PARTS)
         run = np.exp(found.own.offset.get(RUN, 0.0))
+        if terms.queues:
+            run = run * np.exp(found.offset.get("serving", 0.0))
         whole = np.asarray(rate * plain / corrected * run, dtype=np.float64)
         return SpeedGrid(terms, found, whole, question, limit_ms=limit_ms)
     offset = found.offset.get(HEADLINE.get(terms.phase, "other"))
     expected = rate if offset is None else rate * np.exp(offset)
     grid = SpeedGrid(terms, found, expected, question, limit_ms=limit_ms)
-    return _at_least_in_turns(grid) if terms.phase == "saturated" else grid
+    return _at_least_in_turns(grid) if terms.phase == "saturated" and not terms.queues else grid
 
 
 def _at_least_in_turns(grid: SpeedGrid) -> SpeedGrid:

@@ -210,6 +210,13 @@ class Evidence:
             np.zeros(1),
         )
 
+    def knows(self, engine: str | int) -> bool:
+        """Whether enough was measured of an engine, by name or code, or anything by the team itself."""
+        code = self.numbers["engine"].get(engine, -1) if isinstance(engine, str) else engine
+        seen = np.flatnonzero(self.posterior.points.codes["engine"] == code)
+        enough = len(seen) >= min(c.LEAST_ENGINE_ROWS, max(1.0, c.LEAST_ENGINE_SHARE * len(self.rows)))
+        return enough or any(self.rows[i].own for i in seen)
+
     def label(self, name: str, row: int) -> str:
         """What a row is called, by the name of a label."""
         return str(self._labels[name][self.posterior.points.codes[name][row]])
@@ -284,10 +291,7 @@ class Phase:
     @cached_property
     def least(self) -> float:
         """No interval is narrower: an engine of which next to nothing was measured."""
-        rows = self.evidence.rows
-        seen = np.flatnonzero(self.evidence.posterior.points.codes["engine"] == self.asked.codes["engine"][0])
-        enough = len(seen) >= min(c.LEAST_ENGINE_ROWS, max(1.0, c.LEAST_ENGINE_SHARE * len(rows)))
-        if enough or any(rows[i].own for i in seen):
+        if self.evidence.knows(self.asked.codes["engine"][0]):
             return 0.0
         return c.WIDTHS[self.kind] * c.UNSEEN_ENGINE_FACTOR
 
@@ -332,6 +336,8 @@ class Corrections:
     """Half-width of the 80 % interval of the model alone, by phase, for each card."""
     least: float
     """No interval is narrower: reference kernels."""
+    unseen: Basis = "derived"
+    """How a phase is known of which no row speaks."""
     own: OwnCorrection = NO_OWN
     """What own measurements say: weights and sources by row of the evidence's table, offsets as here."""
 
@@ -388,7 +394,7 @@ class Corrections:
             close = found.close(int(self.cards[card]), self.counts[plan]) if found else ()
             return "measured", tuple(dict.fromkeys((*own, *close)))
         if found is None:
-            return "derived", ()
+            return self.unseen, ()
         evidence, row = found.evidence, int(self.cards[card])
         close = found.close(row, self.counts[plan])
         if close:
@@ -426,9 +432,12 @@ def corrections(
     column = [distinct.index(n) for n in counts]
     found: dict[str, Phase] = {}
     offset: dict[str, Floats] = {}
+    # The model of serving is fitted to runs of each engine: rows of other engines say nothing more of it.
+    served = queues(work)
+    classes = table.card_class[rows]
     for phase, kind in kinds.items():
         evidence = index.evidence(kind, work.model, table, position) if len(index) else None
-        if evidence is not None:
+        if evidence is not None and (not served or evidence.knows(work.engine)):
             # Only rows of servers have no batch of their own: reading and writing are asked at theirs.
             asked = evidence.asked(work if phase == "serving" else as_batch(work))
             covariances = evidence.posterior.covariances(asked)
@@ -441,9 +450,21 @@ def corrections(
         phases=found,
         cards=rows,
         counts=tuple(counts),
-        plain={phase: model_width(work, table.card_class[rows], kind) for phase, kind in kinds.items()},
+        plain={p: model_width(work, classes, _width_of(p, k, served)) for p, k in kinds.items()},
         least=c.REFERENCE_KERNEL_WIDTH if reference_kernels(work) else 0.0,
+        unseen="calibrated" if served else "derived",
     )
+
+
+def _width_of(phase: str, kind: str, served: bool) -> str:
+    """Key of `constants.WIDTHS` for a phase of which no row speaks."""
+    return "load" if served and phase == "serving" else kind
+
+
+def queues(work: Workload) -> bool:
+    """Whether requests of a question queue in an engine that serves."""
+    serves = work.engine_record.serving is not None and work.model.family == "decoder" and not work.trains
+    return serves and bool(np.any(np.greater(work.output_length or 0.0, 0.0)))
 
 
 def as_batch(work: Workload) -> Workload:

@@ -10,11 +10,12 @@ from app.core.memory.kv import sequence_bytes
 from app.core.memory.weights import model_bytes
 from app.core.model.architecture import ModelArchitecture
 from app.core.model.parameter_count import expert_layers
+from app.core.model.products import attended, attention_width, matmul_parameters
 from app.core.resolve import MEMORY_FRACTION
 from app.core.speed import constants as c
 from app.core.speed.scaling import all_reduce_s, bubble, link_gb_s, message_s
 from app.core.speed.terms import Plans, Shape, Terms, multiprocessor_share, power_share, power_sum
-from app.core.speed.training import attended, attention_width, encoder_share, matmul_parameters
+from app.core.speed.training import encoder_share
 from app.core.tracing import Constant, counted, floats, named, operand, picked
 from app.core.units import GB, GIB, TERA, Number
 from app.core.workload import Workload

@@ -7,6 +7,7 @@ import numpy as np
 from app.core.gpu_table import ComputeRate, GpuTable, compute_rate
 from app.core.speed.generation import diffusion_terms, speech_terms
 from app.core.speed.inference import decoder_terms, encoder_terms
+from app.core.speed.serving import is_served, serving_terms
 from app.core.speed.terms import Plans, Shape, Terms, where_terms
 from app.core.speed.training import training_terms
 from app.core.speed.vision import vision_terms
@@ -60,6 +61,8 @@ def _predict(work: Workload, plans: Plans, cards: GpuTable, size: Shape, peak: C
         return speech_terms(work, size, plans, cards, peak)
     if work.trains:
         return training_terms(work, size, plans, cards, peak)
+    if family == "decoder" and is_served(work, size):
+        return serving_terms(work, size, plans, cards, peak)
     if family == "decoder":
         return decoder_terms(work, size, plans, cards, peak)
     return encoder_terms(work, size, plans, cards, peak)

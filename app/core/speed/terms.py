@@ -92,6 +92,11 @@ class Terms:
     detail: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
+    def queues(self) -> bool:
+        """Whether they are those of an engine in which requests wait for each other."""
+        return "queue_s" in self.detail
+
+    @property
     def rate(self) -> Floats:
         """Units per second over all cards."""
         return floats(self.units_per_step / self.seconds)

@@ -159,6 +159,8 @@ def _units(terms: Terms) -> float:
 
 
 def _registered(terms: Terms) -> str:
+    if terms.queues:
+        return "speed.load"
     if terms.phase in ("decode", "whole_run"):
         return f"speed.{terms.phase}"
     return REGISTERED[terms.kind]
@@ -205,6 +207,8 @@ def _turns(grid: SpeedGrid, terms: Terms, card: int, plan: int) -> list[tuple[st
     found = []
     for phase in ("prefill", "decode"):
         time = cast(float, terms.detail[f"{phase}_s"]) / _correction(grid, phase, card, plan)
+        if terms.queues:
+            time = time / _correction(grid, "serving", card, plan)
         found.append((f"{phase}_s", named(time, f"corrected_{phase}_s")))
     return found
 
@@ -219,9 +223,28 @@ def _phases(grid: SpeedGrid, terms: Terms, rate: float, card: int, plan: int) ->
         "decode": detail["decode"] * by["decode"],
         "whole_run": whole,
     }
+    if terms.queues:
+        whole = _correction(grid, "serving", card, plan)
+        by = {phase: factor * whole for phase, factor in by.items()}
+        steps = max(float(np.mean(grid.question.shape.output)) - 1.0, 1.0)
+        waits = queued(detail, by["prefill"], by["decode"], given(steps, "steps"))
+        return found | dict(zip(LATENCIES, waits, strict=True))
     for name, phase in LATENCIES.items():
         found[name] = detail[name] / by[phase]
     return found
+
+
+def queued(detail: Mapping[str, Any], prefill: Any, decode: Any, steps: Any) -> tuple[Any, Any]:
+    """Seconds until the first token and of each later one, as measurements of both phases correct them.
+
+    Parameters
+    ----------
+    detail: of `serving_terms`. prefill, decode: measured over predicted rate. steps: after the first token.
+    """
+    cycle = named(detail["prefill_s"] / prefill + detail["decode_s"] / decode, "corrected_cycle_s")
+    own = named(detail["first_own_s"] / prefill, "corrected_first_own_s")
+    queue = detail["queue_s"] * cycle / (detail["prefill_s"] + detail["decode_s"])
+    return own + queue, (cycle - own) / steps
 
 
 def _plan(plan: Parallelism) -> Plans:
