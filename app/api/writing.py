@@ -109,7 +109,7 @@ async def add_rates(
 
 
 @router.post(
-    "/engine_support",
+    "/engine-support",
     summary="Add statements on engines",
     openapi_extra=schemas.body("engine_support"),
     **schemas.CREATED,

@@ -370,12 +370,12 @@ def test_a_statement_on_an_engine_counts_from_its_import_on(api: Writer) -> None
         "status": "unsupported",
         "refuses": True,
     }
-    made = api.post("engine_support", row)
+    made = api.post("engine-support", row)
     assert made.status_code == 201, made.text
     after = api.client.post("/api/v1/shortlist", json=asked).json()
     (rejected,) = after["rejected"]
     assert (rejected["code"], after["options"]) == ("support", [])
-    listed = api.client.get("/api/v1/engine_support?limit=200&engine=vllm").json()["items"]
+    listed = api.client.get("/api/v1/engine-support?limit=200&engine=vllm").json()["items"]
     assert any(item["hardware"] == "id=rtx4090" for item in listed)
-    wrong = api.post("engine_support", row | {"status": "perhaps"})
+    wrong = api.post("engine-support", row | {"status": "perhaps"})
     assert wrong.json()["errors"][0]["pointer"] == "/status"
