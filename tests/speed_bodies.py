@@ -6,12 +6,15 @@ from typing import Any
 
 from app.core.decide.backtest import PriceErrors
 from app.services.accuracy_answers import (
+    Aim,
     AimedRanks,
     AimedScaling,
+    AimedServing,
     OneTable,
     PriceAccuracyReport,
     PriceBand,
     PriceLimits,
+    ServingAccuracyReport,
     SpeedAccuracyReport,
     SpeedLimits,
     SpeedRows,
@@ -37,6 +40,22 @@ def speed_body(part: str = "report", total: int = 0, versions: Versions | None =
         constants=(),
         cases=SpeedRows(total, 0),
         versions=versions or Versions("0.0", "2026.10-00000000"),
+    )
+    found: dict[str, Any] = canonical(report)
+    return found
+
+
+def serving_body() -> dict[str, Any]:
+    """As the database keeps it."""
+    errors = (300, 70, 0.17, 0.6, 0.02, 0.2, 0.86, 2.7)
+    report = ServingAccuracyReport(
+        part="serving",
+        inside=0.8,
+        signed_target=0.12,
+        groups=(AimedServing("site", "all", "total", *errors, Aim(0.19, 0.58)),),
+        runs=445,
+        compared=357,
+        versions=Versions("0.0", "2026.10-00000000"),
     )
     found: dict[str, Any] = canonical(report)
     return found

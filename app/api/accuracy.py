@@ -12,8 +12,14 @@ from app.api.context import Context, Lang
 from app.api.problems import documented
 from app.api.route import ApiRoute
 from app.services.accuracy import memory_report
-from app.services.accuracy_answers import AccuracyAnswer, PriceAccuracyReport, SpeedAccuracyReport
+from app.services.accuracy_answers import (
+    AccuracyAnswer,
+    PriceAccuracyReport,
+    ServingAccuracyReport,
+    SpeedAccuracyReport,
+)
 from app.services.accuracy_prices import PART as PRICES
+from app.services.accuracy_serving import PART as SERVING
 from app.services.speed_reports import FAILED, READY, SpeedReports
 
 router = APIRouter(tags=["accuracy"], route_class=ApiRoute)
@@ -46,18 +52,23 @@ def accuracy(
     snapshot = Context.of(request).snapshot
     until = monotonic() + LONGEST_WAIT_SECONDS
     prices = reports.wait(snapshot, PRICES, LONGEST_WAIT_SECONDS)
+    serving = reports.wait(snapshot, SERVING, max(0.0, until - monotonic()))
     speed = reports.wait(snapshot, part, max(0.0, until - monotonic()))
 
     def compute(context: Context) -> AccuracyAnswer:
         chosen = None if part == "all" else part
         memory = memory_report(context.snapshot, chosen, rows, context.language)
         return AccuracyAnswer(
-            memory, speed.answer(SpeedAccuracyReport), prices.answer(PriceAccuracyReport), memory.versions
+            memory,
+            speed.answer(SpeedAccuracyReport),
+            prices.answer(PriceAccuracyReport),
+            serving.answer(ServingAccuracyReport),
+            memory.versions,
         )
 
-    known = [[one.status, (one.body or {}).get("versions")] for one in (speed, prices)]
+    known = [[one.status, (one.body or {}).get("versions")] for one in (speed, prices, serving)]
     question = {"part": part, "rows": rows, "known": known}
     response = cached_answer(request, "accuracy", question, compute)
-    if any(one.status not in (READY, FAILED) for one in (speed, prices)):
+    if any(one.status not in (READY, FAILED) for one in (speed, prices, serving)):
         response.headers["retry-after"] = str(SECONDS_TO_SPEED)
     return response

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.commands.accuracy_prices import prices
+from app.commands.accuracy_serving import serving
 from app.commands.accuracy_speed import speed
 from app.commands.database import read_settings, trouble
 from app.commands.output import language_of, table, write, write_json
@@ -20,9 +21,11 @@ from app.services.accuracy_answers import (
     GroupAccuracy,
     MemoryReport,
     PriceAccuracyReport,
+    ServingAccuracyReport,
     SpeedAccuracyReport,
 )
 from app.services.accuracy_prices import PART as PRICES
+from app.services.accuracy_serving import PART as SERVING
 from app.services.answers import as_json
 from app.services.speed_reports import report_now
 from app.services.store import CatalogStore
@@ -38,7 +41,9 @@ def add_commands(commands: Any) -> None:
     """Register the command."""
     text = "measured against predicted, by class"
     parser = commands.add_parser("accuracy", help=text, description=text)
-    parser.add_argument("subject", choices=("memory", "speed", "prices"), help="what was predicted")
+    parser.add_argument(
+        "subject", choices=("memory", "speed", "prices", "serving"), help="what was predicted"
+    )
     parser.add_argument(
         "--part",
         choices=PART_CHOICES,
@@ -60,9 +65,9 @@ def _run(options: argparse.Namespace) -> None:
     language = language_of(options.lang)
     with trouble(), maintenance.open_database(read_settings().database_url) as engine:
         snapshot = CatalogStore(engine).snapshot()
-        found: SpeedAccuracyReport | PriceAccuracyReport | MemoryReport
-        if options.subject == "prices":
-            found = report_now(engine, snapshot, PRICES)
+        found: SpeedAccuracyReport | PriceAccuracyReport | ServingAccuracyReport | MemoryReport
+        if options.subject in (PRICES, SERVING):
+            found = report_now(engine, snapshot, options.subject)
         elif options.subject == "speed":
             found = report_now(engine, snapshot, options.part)
         else:
@@ -77,6 +82,8 @@ def _run(options: argparse.Namespace) -> None:
         lines = speed(found, _)
     elif isinstance(found, PriceAccuracyReport):
         lines = prices(found, _)
+    elif isinstance(found, ServingAccuracyReport):
+        lines = serving(found, _)
     else:
         lines = memory(found, _, classes=options.classes, worst=options.worst)
     for line in lines:

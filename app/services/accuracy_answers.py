@@ -15,6 +15,7 @@ from app.core.answer import Figure, answer
 from app.core.decide.backtest import PriceErrors
 from app.core.estimates import Interval, Verdict
 from app.core.gpu import Source
+from app.core.serving.accuracy import ServingErrors
 from app.core.speed.accuracy import Errors, Ranks, Scaling
 from app.services.results import Versions
 
@@ -468,6 +469,36 @@ class PriceAccuracyReport:
 
 
 @answer()
+class AimedServing(ServingErrors):
+    """Errors of serving over a group of published runs, beside what is aimed at."""
+
+    target: Aim | None
+    """What is aimed at; null where nothing was set."""
+
+
+@answer()
+class ServingAccuracyReport:
+    """Serving under a load against published runs whose site no constant was read from."""
+
+    part: str
+    """serving."""
+    inside: Figure
+    """Share of runs that the band is to hold."""
+    signed_target: Figure
+    """The most that a signed median is to be off."""
+    groups: tuple[AimedServing, ...]
+    """By group of runs and figure."""
+    runs: int
+    """Runs in the file."""
+    compared: int
+    """Those that are compared: the others are cited by formulas."""
+    versions: Versions
+    """What it was computed with."""
+    status: str = "ready"
+    """ready; or previous: of earlier data, while the new report is worked out."""
+
+
+@answer()
 class NotReady:
     """There is no such report yet."""
 
@@ -485,5 +516,7 @@ class AccuracyAnswer:
     """Speed, worked out once for the data that it rests on."""
     prices: PriceAccuracyReport | NotReady
     """Prices, worked out once for the prices that it rests on."""
+    serving: ServingAccuracyReport | NotReady
+    """Serving under a load, worked out once for the data that it rests on."""
     versions: Versions
     """What the answer was made with."""

@@ -31,10 +31,16 @@ from app.catalog.problems import DatabaseProblem
 from app.catalog.reports import StoredReport, newest_report, store_report
 from app.catalog.snapshot import Snapshot
 from app.core.calibration import installed
-from app.services import accuracy_prices, accuracy_speed
-from app.services.accuracy_answers import NotReady, PriceAccuracyReport, SpeedAccuracyReport
+from app.services import accuracy_prices, accuracy_serving, accuracy_speed
+from app.services.accuracy_answers import (
+    NotReady,
+    PriceAccuracyReport,
+    ServingAccuracyReport,
+    SpeedAccuracyReport,
+)
 from app.services.answers import NotAnAnswer, canonical, load
 from app.services.maintenance import open_catalogue
+from app.services.serving_runs import published_runs
 
 logger = logging.getLogger("app.speed_reports")
 
@@ -45,7 +51,13 @@ MOST_WAITING = 8
 """Askers that may wait at once: each holds a thread of the server."""
 CHILD_NICENESS = 5
 
-Report = TypeVar("Report", SpeedAccuracyReport, PriceAccuracyReport)
+Report = TypeVar("Report", SpeedAccuracyReport, PriceAccuracyReport, ServingAccuracyReport)
+AnyReport = SpeedAccuracyReport | PriceAccuracyReport | ServingAccuracyReport
+KINDS: Mapping[str, type[AnyReport]] = {
+    accuracy_prices.PART: PriceAccuracyReport,
+    accuracy_serving.PART: ServingAccuracyReport,
+}
+"""Kind of report by part; every other part is one of speed."""
 Work = Callable[[Engine, Snapshot, str], StoredReport]
 
 
@@ -102,6 +114,8 @@ def basis_of(snapshot: Snapshot, part: str = "report") -> str:
     )
     for one in rests_on:
         digest.update(repr(one).encode())
+    if part == accuracy_serving.PART:
+        digest.update(repr(published_runs()).encode())
     return digest.hexdigest()
 
 
@@ -113,11 +127,13 @@ def compute(engine: Engine, snapshot: Snapshot, part: str) -> StoredReport:
 
 def work_out(snapshot: Snapshot, part: str) -> StoredReport:
     """The report as it is kept, with what it rests on."""
-    report = (
-        accuracy_prices.price_report(snapshot)
-        if part == accuracy_prices.PART
-        else accuracy_speed.speed_report(snapshot, part)
-    )
+    report: AnyReport
+    if part == accuracy_prices.PART:
+        report = accuracy_prices.price_report(snapshot)
+    elif part == accuracy_serving.PART:
+        report = accuracy_serving.serving_report(snapshot)
+    else:
+        report = accuracy_speed.speed_report(snapshot, part)
     return StoredReport(basis_of(snapshot, part), canonical(report))
 
 
@@ -166,7 +182,7 @@ def _answer(sender: Connection, url: str, part: str) -> None:
     sender.send_bytes(json.dumps([report.basis, report.body], allow_nan=False).encode())
 
 
-def report_now(engine: Engine, snapshot: Snapshot, part: str) -> SpeedAccuracyReport | PriceAccuracyReport:
+def report_now(engine: Engine, snapshot: Snapshot, part: str) -> AnyReport:
     """The kept report, or the one worked out now and kept: for the command line, which cannot come back."""
     kept = newest_report(engine, part, basis_of(snapshot, part))
     if kept is None:
@@ -176,9 +192,7 @@ def report_now(engine: Engine, snapshot: Snapshot, part: str) -> SpeedAccuracyRe
         except (DatabaseProblem, SQLAlchemyError):
             logger.warning("the report cannot be kept in this database")
     body = _marked(kept.body, snapshot)
-    if part == accuracy_prices.PART:
-        return load(PriceAccuracyReport, body)
-    return load(SpeedAccuracyReport, body)
+    return load(KINDS.get(part, SpeedAccuracyReport), body)
 
 
 class SpeedReports:
@@ -224,7 +238,7 @@ class SpeedReports:
 
     def warm(self, snapshot: Snapshot) -> None:
         """Start the work on every part that is not there yet, without waiting for it."""
-        for part in (accuracy_prices.PART, *accuracy_speed.PARTS):
+        for part in (accuracy_prices.PART, accuracy_serving.PART, *accuracy_speed.PARTS):
             self.get(snapshot, part)
 
     def close(self) -> None:
@@ -233,7 +247,7 @@ class SpeedReports:
         self._child.stop()
 
     def _basis_of(self, snapshot: Snapshot, part: str) -> str:
-        kind = part if part == accuracy_prices.PART else ""
+        kind = part if part in KINDS else ""
         digest, basis = self._basis.get(kind, ("", ""))
         if digest != snapshot.digest:
             basis = basis_of(snapshot, part)

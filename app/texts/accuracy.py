@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
+from app.core.engines import title
 from app.texts.language import translations
 from app.texts.marking import N_
 
@@ -38,6 +39,29 @@ SPLITS: Mapping[str, str] = {
     "card left out": N_("each card left out"),
 }
 """How errors are kept apart from what the constants were fitted to."""
+SERVING_GROUPS: Mapping[str, str] = {
+    "all": N_("all runs"),
+    "amd": N_("AMD cards"),
+    "ascend": N_("Ascend cards"),
+    "consumer": N_("consumer cards"),
+    "nvidia_data_centre": N_("NVIDIA data centre cards"),
+    "experts": N_("mixtures of experts"),
+    "dense": N_("dense models"),
+    "one_user": N_("one user"),
+    "many_users": N_("more than 128 users"),
+}
+"""Groups of runs of servers; others are named as their engine."""
+SERVING_FIGURES: Mapping[str, str] = {
+    "total": N_("tokens/s of all"),
+    "token": N_("time per output token"),
+    "first_alone": N_("first token, one request"),
+    "first_load": N_("first token under load"),
+}
+SERVING_SPLITS: Mapping[str, str] = {
+    "site": N_("each site"),
+    "report": N_("the other half of the pages"),
+}
+"""What the constants were not read from."""
 REASONS: Mapping[str, str] = {
     # Cases that the question of this product cannot say.
     "cards_not_stated": N_("The source does not say how many cards shared the work."),
@@ -113,3 +137,8 @@ def reason(code: str, language: str) -> str:
         return say(REFUSED).format(code=code.removeprefix("refused:").replace("_", " "))
     text = REASONS.get(code)
     return code.replace("_", " ") if text is None else say(text)
+
+
+def serving_group(group: str, gettext: Callable[[str], str]) -> str:
+    """A group of runs in words: an engine by its name."""
+    return gettext(SERVING_GROUPS[group]) if group in SERVING_GROUPS else title(group)

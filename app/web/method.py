@@ -18,14 +18,17 @@ from app.services.accuracy_answers import (
     KindErrors,
     MemoryReport,
     PriceAccuracyReport,
+    ServingAccuracyReport,
     SpeedAccuracyReport,
 )
 from app.services.accuracy_prices import PART as PRICES
+from app.services.accuracy_serving import PART as SERVING
 from app.services.speed_reports import SpeedReports
 from app.texts.accuracy import PRICE_GROUPS, SPLITS, group_name
 from app.texts.words import BASIS, BASIS_MEANING
 from app.web.answer_tables import Words
 from app.web.answers import open_page
+from app.web.method_serving import serving_rows
 from app.web.render import is_fragment
 
 router = APIRouter()
@@ -162,6 +165,23 @@ def prices(request: Request) -> Response:
         rows=price_rows(report, words) if report else [],
         untested=[page._(PRICE_GROUPS[name]) for name in report.untested] if report else [],
         one=report.one_table if report else None,
+        inside=words.formats.percent(SPEED_INTERVAL),
+    )
+
+
+@router.get("/method/serving")
+def serving(request: Request) -> Response:
+    """Serving under a load against published runs, as far as it is worked out."""
+    page, snapshot, words = open_page(request)
+    reports: SpeedReports = request.app.state.speed_reports
+    report = reports.get(snapshot, SERVING).read(ServingAccuracyReport)
+    template = "serving_accuracy_fragment.html" if is_fragment(request) else "serving_accuracy.html"
+    return page.render(
+        template,
+        "/method",
+        ready=report is not None,
+        rows=serving_rows(report, words) if report else [],
+        compared=report.compared if report else 0,
         inside=words.formats.percent(SPEED_INTERVAL),
     )
 

@@ -16,9 +16,10 @@ from app.catalog.db import create_engine_from_url
 from app.catalog.reports import StoredReport, store_report
 from app.core.accuracy import GROUPS, part_of
 from app.services.accuracy_prices import PART as PRICES
+from app.services.accuracy_serving import PART as SERVING
 from app.services.later import MOST_WAITING, Later, Pending
 from app.services.speed_reports import READY, SpeedReport, SpeedReports, basis_of
-from tests.speed_bodies import price_body, speed_body
+from tests.speed_bodies import price_body, serving_body, speed_body
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +37,8 @@ def speed_at_once(api: TestClient, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def body(part: str, total: int = 0) -> dict[str, Any]:
-    return price_body() if part == PRICES else speed_body(part, total)
+    kept = {PRICES: price_body, SERVING: serving_body}
+    return kept[part]() if part in kept else speed_body(part, total)
 
 
 def state_of(api: TestClient) -> Any:
@@ -152,7 +154,8 @@ def test_the_one_before_is_answered_at_once_under_its_own_version(
 
 
 def test_prices_are_answered_as_they_are_kept(api: TestClient) -> None:
-    assert api.get("/api/v1/accuracy?rows=false").json()["prices"] == price_body()
+    found = api.get("/api/v1/accuracy?rows=false").json()
+    assert found["prices"] == price_body() and found["serving"] == serving_body()
 
 
 def test_only_so_many_wait_at_once() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,8 @@ ROUNDS = 12
 SETTLED = 1e-3
 FAR = 0.5
 """Largest change of a constant in one round, natural logarithm."""
+STEPS_WITHOUT = 3
+"""Gauss-Newton steps in which constants move when a group is left out."""
 LEAST_EFFECT = 0.05
 """A run whose figures follow a constant less than this, ln over ln, does not speak of it."""
 
@@ -53,10 +55,8 @@ def fit(stack: Stack, keep: Floats | None = None, start: Floats | None = None) -
     Minimises sum w ln(1 + z^2 / 2) + sum ((ln k - ln prior) / width)^2 / 2, z = ln ratio / scale
     of the phase, w = min(1, sqrt(5 / runs of the page)).
     """
-    known = [installed().entries[label] for label in LABELS]
-    centre = np.array([e.value if e.prior is None else e.prior for e in known])
-    width = np.array([np.nan if e.prior_spread is None else e.prior_spread for e in known])
-    free = np.flatnonzero(np.isfinite(width) & (centre > 0.0))
+    centre = _centres()
+    width, free = _widths()
     weight = page_weights(stack) * (1.0 if keep is None else keep)
     values = centre.copy() if start is None else start.copy()
     prior_ln, precision = np.log(centre[free]), width[free] ** -2.0
@@ -87,6 +87,64 @@ def fit(stack: Stack, keep: Floats | None = None, start: Floats | None = None) -
     spread[free] = np.sqrt(np.diag(np.linalg.inv(curvature)))
     runs, pages = _speakers(stack, weight, values, free)
     return JointFit(values, spread, runs, pages, objective)
+
+
+def left_out(stack: Stack, groups: Sequence[str], values: Floats) -> dict[Phase, Floats]:
+    """ln(predicted / measured) of every run, the constants being read from the runs of other groups.
+
+    Parameters
+    ----------
+    stack: the runs. groups: of each run, whatever must not be seen with it. values: as fitted to all.
+
+    Returns
+    -------
+    By phase, NaN where nothing was measured or where a group only fits.
+
+    Notes
+    -----
+    For each group the constants move by Gauss-Newton steps on the rows that stay, with their effects read
+    once at the fitted values: within a few per cent of fitting anew, in a hundredth of the time.
+    """
+    width, free = _widths()
+    prior_ln, precision = np.log(_centres()[free]), width[free] ** -2.0
+    weight = page_weights(stack)
+    rest, _ = _residuals(stack, weight, values)
+    jacobian = _jacobian(stack, values, _stacked(stack, values), free)
+    known = np.isfinite(_stacked(stack, values))
+    whole = np.tile(weight, len(PHASES))
+    found = {phase: np.full(len(stack), np.nan) for phase in PHASES}
+    names = np.array(groups)
+    for name in dict.fromkeys(groups):
+        out = names == name
+        if all(run.calibrates for run, hidden in zip(stack.runs, out, strict=True) if hidden):
+            continue
+        stays = np.where(known & ~np.tile(out, len(PHASES)), whole, 0.0)
+        moved = np.zeros(len(free))
+        for _ in range(STEPS_WITHOUT):
+            now = rest + jacobian @ moved
+            certain = stays / (1.0 + now**2 / 2.0)
+            weighted = jacobian * certain[:, np.newaxis]
+            slope = weighted.T @ now + precision * (np.log(values[free]) + moved - prior_ln)
+            curvature = jacobian.T @ weighted + np.diag(precision)
+            moved += np.clip(np.linalg.solve(curvature, -slope), -FAR, FAR)
+        tried = values.copy()
+        tried[free] *= np.exp(moved)
+        ratios = stack.log_ratios(tried)
+        for phase in PHASES:
+            found[phase][out] = ratios[phase][out]
+    return found
+
+
+def _centres() -> Floats:
+    known = [installed().entries[label] for label in LABELS]
+    return np.array([e.value if e.prior is None else e.prior for e in known])
+
+
+def _widths() -> tuple[Floats, Index]:
+    """Widths of the priors, NaN where nothing is fitted, and the places of what is."""
+    known = [installed().entries[label] for label in LABELS]
+    width = np.array([np.nan if e.prior_spread is None else e.prior_spread for e in known])
+    return width, np.flatnonzero(np.isfinite(width) & (_centres() > 0.0))
 
 
 def page_weights(stack: Stack) -> Floats:

@@ -322,8 +322,8 @@ def _grid(
         kinds = {"prefill": "prefill", "decode": "decode_moe" if work.model.experts else "decode"}
         if terms.queues:
             # Rows of full engines say nothing of a few users.
-            whole = "serving" if terms.phase == "saturated" else "load"
-            kinds = {"prefill": "load_first", "decode": "load_token", "serving": whole}
+            of_all = "serving" if terms.phase == "saturated" else "load"
+            kinds = {"prefill": "load_first", "decode": "load_token", "serving": of_all}
         elif terms.phase == "saturated":
             kinds["serving"] = "serving"
     index = benchmarks if isinstance(benchmarks, BenchmarkIndex) else BenchmarkIndex(benchmarks)
