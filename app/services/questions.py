@@ -140,13 +140,14 @@ def parse_shortlist(
     by_framework, engine_said = _by_framework(_certain(workload), filters)
     work, usual_work = body.work(by_framework)
     service, usual_service = body.service(by_framework)
+    rules, region_said = body.price_rules(filters)
     question = ShortlistQuestion(
         workload=by_framework,
         counts=counts,
         filters=filters,
         budget=budget,
         economics=body.part("economics", Economics) or Economics(),
-        price_rules=body.part("price_rules", PriceRules) or PriceRules(),
+        price_rules=rules,
         price_overrides=overrides,
         work=work,
         service=service,
@@ -159,7 +160,8 @@ def parse_shortlist(
         *engine_said,
         *usual_work,
         *usual_service,
-        *_frame_defaults(body.clean, question),
+        *region_said,
+        *(a for a in _frame_defaults(body.clean, question) if not region_said or a.field != _PRICE_REGION),
     )
     return ShortlistRequest(question, as_of, body.top("title", ""), given, echo, used)
 
@@ -188,6 +190,7 @@ def _by_own_name(value: str) -> str:
     return framework_named(name.lower()) + sign + version
 
 
+_PRICE_REGION = "price_rules.region"
 _APART = frozenset({"counts", "price_overrides"})
 _TOPS = tuple(
     one.name for one in fields(ShortlistQuestion) if one.name in BY_PLACE and one.name not in _APART
@@ -440,6 +443,15 @@ class _Body:
             "conditions": values.get("conditions") or Filters().conditions,
         }
         return Filters(**values)
+
+    def price_rules(self, filters: Filters) -> tuple[PriceRules, tuple[Assumption, ...]]:
+        """Which prices count: where only other regions are allowed, those of the first of them."""
+        found = self.part("price_rules", PriceRules) or PriceRules()
+        stated = "region" in self.clean.get("price_rules", {})
+        if stated or not filters.regions or found.region in filters.regions:
+            return found, ()
+        region = filters.regions[0]
+        return replace(found, region=region), (Assumption(_PRICE_REGION, region, "region_of_filter"),)
 
     def overrides(self) -> dict[str, float]:
         """`price_overrides`: the asker's own price per card, in yuan."""

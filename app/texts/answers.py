@@ -67,6 +67,7 @@ ANSWERS: dict[str, str] = {
     "default_evidence": N_(
         "Not stated; only what a quote or a shop offers today is ranked, estimates are listed beside."
     ),
+    "region_of_filter": N_("Prices of the region in which the card must be allowed."),
     "default_region": N_("Not stated; prices of mainland China come first."),
     "default_months": N_("Not stated; a usual depreciation period."),
     "default_hours_per_month": N_("Not stated; a whole month."),

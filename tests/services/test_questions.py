@@ -176,3 +176,15 @@ def test_a_strict_service_level_pays_for_a_spare_machine(model: str, snapshot: S
         {**body, "questions": {"strict_sla": True}, "service": {"spare_hosts": 0}}, snapshot, DAY
     )
     assert [o.cost.total_cny for o in none.options] == [o.cost.total_cny for o in plain.options]
+
+
+def test_prices_are_of_the_region_that_is_asked_for(snapshot: Snapshot) -> None:
+    body = {"workload": {"model": {"preset": "qwen3-1.7b"}, "task": "inference", "batch_size": 1}}
+    abroad = shortlist(
+        {**body, "filters": {"regions": ["US"]}, "price_rules": {"evidence": "any"}}, snapshot, DAY
+    )
+    assert {a.field: a.value for a in abroad.assumptions}["price_rules.region"] == "US"
+    observed = {o.price.region for o in abroad.options if o.price.evidence == "current"}
+    assert observed <= {"US", "global"}
+    both = shortlist({**body, "filters": {"regions": ["US", "CN"]}}, snapshot, DAY)
+    assert {o.price.region for o in both.options} <= {"CN", "global"}
