@@ -340,7 +340,7 @@ def _form(pairs: Pairs) -> dict[str, list[str]]:
 
 
 REMEDIED: list[Pairs] = [
-    [("model", "llama-3.1-70b"), ("counts", "1, 2"), ("budget", "30000")],
+    [("model", "llama-3.1-70b"), ("batch_size", "1"), ("counts", "1, 2, 4"), ("budget", "90000")],
     [("model", LLAMA), ("budget", "20000"), ("work", "20"), ("vendor", "NVIDIA"), ("max_power_w", "300")],
     [
         ("model", LLAMA),

@@ -37,7 +37,7 @@ _BITS = tuple((name, bit(name)) for name in LIMITS)
 ALL_LIMITS = sum(own for _, own in _BITS)
 MOST_TOGETHER = 2
 """Changes that one remedy asks for at most, beside those that belong together."""
-TRIES = 3
+TRIES = 4
 """Changes of the workload that are evaluated for one question at most."""
 _SHARED = {"evidence": "remedy_estimates_count"}
 """Sentences of changes that stand beside others, where they name no card."""
@@ -59,12 +59,13 @@ def apply(question: ShortlistQuestion, change: Mapping[str, Any]) -> ShortlistQu
     return question
 
 
-def limit_remedy(ranking: Ranking, cell: Cell, mended: int = 0) -> Remedy | None:
+def limit_remedy(ranking: Ranking, cell: Cell, mended: int = 0, most: int = MOST_TOGETHER) -> Remedy | None:
     """The limits to move so that an option passes; None where something else stands in its way too.
 
     Parameters
     ----------
-    mended: bits of the stages that another change mends.
+    mended: bits of the stages that another change mends. most: limits that may be moved, estimates of prices
+    apart.
     """
     fails = int(ranking.candidates.fails[cell]) & ~mended
     if not fails or fails & ~ALL_LIMITS:
@@ -73,7 +74,7 @@ def limit_remedy(ranking: Ranking, cell: Cell, mended: int = 0) -> Remedy | None
     if stages == ["availability", "evidence"]:
         change = {"filters.availability": "any", "price_rules.evidence": "any"}
         return Remedy("change_availability", Message("remedy_availability", {}), change)
-    if len(stages) > MOST_TOGETHER:
+    if len(stages) - ("evidence" in stages) > most:
         return None
     found = [limit for stage in stages if (limit := _limit(ranking, cell, stage)) is not None]
     if len(found) < len(stages):
@@ -198,8 +199,8 @@ class Trials:
             return None
         if int(self.ranking.candidates.fails[cell]) == mended:
             return own
-        limit = limit_remedy(self.ranking, cell, mended)
-        return None if limit is None or limit.code == "combined" else together((own, _beside(limit)))
+        limit = limit_remedy(self.ranking, cell, mended, most=1)
+        return None if limit is None else together((own, _beside(limit)))
 
     @property
     def speed_decides(self) -> bool:
@@ -247,8 +248,8 @@ class Trials:
         if not moves[k]:
             yield None
             return
-        limit = limit_remedy(ranking, (row, n, k), bit("memory"))
-        if limit is not None and limit.code != "combined":
+        limit = limit_remedy(ranking, (row, n, k), bit("memory"), most=1)
+        if limit is not None:
             yield _beside(limit)
 
     def of_filters(self, rows: Sequence[int], proposed: Sequence[Remedy | None]) -> dict[int, Remedy]:
