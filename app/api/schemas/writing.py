@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.core import engines
 from app.core.answer import Schema
 from app.errors import PROBLEM_MEDIA_TYPE, Problem
 from app.services.imports import ImportAnswer, columns_of
@@ -75,7 +76,7 @@ EXAMPLES: dict[str, Schema] = {
         "source": "China Foreign Exchange Trade System",
     },
     "engine_support": {
-        "engine": "vllm",
+        "engine": engines.chosen_for("decoder").name,
         "plugin": "vllm-ascend",
         "engine_version": "0.11",
         "hardware": "id=ascend-910b*",

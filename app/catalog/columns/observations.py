@@ -40,7 +40,7 @@ from app.catalog.columns.subjects import (
     TODAY,
 )
 from app.catalog.records import CHANNEL_KINDS, PER, REMARKS, TAXES
-from app.core import formats
+from app.core import engines, formats
 from app.core.decide.engine_support import FEATURE_KINDS, STATUSES
 from app.core.decide.host import HOST_KINDS
 from app.core.engines.record import ByAge
@@ -420,7 +420,7 @@ ENGINE_SUPPORT = DataKind(
             "its name, or that of a library beside it",
             also="framework 框架",
             asked=True,
-            example="vllm",
+            example=engines.chosen_for("decoder").name,
         ),
         C("plugin", "插件", "of the card's maker, where it takes one", example="vllm-ascend"),
         C(
