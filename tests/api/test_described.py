@@ -120,7 +120,10 @@ CSV = (
 def written(api: TestClient) -> Iterator[tuple[str, Any]]:
     """Operations that change something, each with its answer."""
     for kind, example in EXAMPLES.items():
-        yield f"POST /api/v1/{kind}", api.post(f"/api/v1/{kind}", json=example)
+        yield (
+            f"POST /api/v1/{kind.replace('_', '-')}",
+            api.post(f"/api/v1/{kind.replace('_', '-')}", json=example),
+        )
     yield "POST /api/v1/prices", api.post("/api/v1/prices?dry_run=true", json=EXAMPLES["prices"])
     yield "POST /api/v1/benchmarks", api.post("/api/v1/benchmarks", json=MEASUREMENT)
     yield "GET /api/v1/gpus/{gpu_id}/checks", api.get("/api/v1/gpus/rtx4090/checks")

@@ -40,6 +40,7 @@ engines.register(replace(
     alternative="",
     memory=replace(VLLM.memory, context_gib=VLLM.memory.context_gib._replace(usual=2.0)),
     speed=replace(VLLM.speed, step_s=0.05),
+    serving=replace(VLLM.serving, constants=VLLM.serving.old_constants),
     plans=replace(VLLM.plans, tensor=False),
     rows=PublishedRows(words=("lmdeploy",), stands_in_for=(), stands_in_for_unknown=(), new_since=""),
 ))
@@ -138,7 +139,8 @@ def test_memory_of_a_format_follows_its_bits(found: dict[str, Any]):
 
 def test_fit_speed_and_list_are_those_of_the_record(found: dict[str, Any]):
     slow, fast = found["lmdeploy"]["speed"]["speed"], found["vllm"]["speed"]["speed"]
-    assert slow["detail"]["time_per_output_token_s"] > fast["detail"]["time_per_output_token_s"] + 0.03
+    # It takes the constants of vLLM of 2024, whose steps cost more on the host.
+    assert slow["detail"]["time_per_output_token_s"] > 1.1 * fast["detail"]["time_per_output_token_s"]
     for name in ("lmdeploy", "int3"):
         assert found[name]["fit"]["fit"]["verdict"] == "fits"
         assert found[name]["shortlist"]["options"]

@@ -41,7 +41,8 @@ class Writer:
     reader: dict[str, str]
 
     def post(self, path: str, body: Any, query: str = "") -> Any:
-        return self.client.post(f"/api/v1/{path}{query}", json=body, headers=self.key)
+        route = path.replace("engine_support", "engine-support")
+        return self.client.post(f"/api/v1/{route}{query}", json=body, headers=self.key)
 
 
 @contextmanager
@@ -75,8 +76,8 @@ def fresh(seeded_database: Path, tmp_path: Path) -> Iterator[Writer]:
 @pytest.mark.parametrize("kind", sorted(EXAMPLES))
 def test_writing_needs_a_key_with_the_scope(api: Writer, kind: str) -> None:
     body = EXAMPLES[kind]
-    assert api.client.post(f"/api/v1/{kind}", json=body).status_code == 401
-    refused = api.client.post(f"/api/v1/{kind}", json=body, headers=api.reader)
+    assert api.client.post(f"/api/v1/{kind.replace('_', '-')}", json=body).status_code == 401
+    refused = api.client.post(f"/api/v1/{kind.replace('_', '-')}", json=body, headers=api.reader)
     assert (refused.status_code, refused.json()["type"]) == (403, "scope-missing")
     assert refused.headers["content-type"] == "application/problem+json"
     answer = api.post(kind, body)

@@ -236,7 +236,8 @@ def test_a_backup_is_restored_and_the_database_before_it_kept(
     # A database that cannot be read any more is set aside and replaced.
     (tmp_path / "new.db").write_bytes(b"no database at all" * 100)
     assert run(capsys, "restore", str(copy))[0] == 0
-    assert next(tmp_path.glob("new.db.before-restore-*.bak")).read_bytes().startswith(b"no database")
+    newest = max(tmp_path.glob("new.db.before-restore-*.bak"), key=lambda p: p.name)
+    assert newest.read_bytes().startswith(b"no database")
     status, printed, _ = run(capsys, "doctor", "--json")
     assert status == 0 and json.loads(printed)["cards"] >= 180
 
