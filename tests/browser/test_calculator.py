@@ -85,7 +85,6 @@ def test_the_model_picker_is_worked_by_keyboard(watched: Watched) -> None:
     page.keyboard.press("ArrowDown")
     active = page.locator(f"#{field.get_attribute('aria-activedescendant')}")
     assert active.get_attribute("aria-selected") == "true"
-    name = active.locator("b").inner_text()
     page.keyboard.press("Escape")
     page.wait_for_selector("#pick:popover-open", state="detached")
     assert field.input_value() == "qwen3", "Esc leaves what was typed"
@@ -93,6 +92,7 @@ def test_the_model_picker_is_worked_by_keyboard(watched: Watched) -> None:
     page.wait_for_selector("#pick:popover-open")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
+    name = page.locator(f"#{field.get_attribute('aria-activedescendant')} b").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_url(re.compile("model=Qwen3"))
     assert field.input_value() == name
