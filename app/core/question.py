@@ -16,6 +16,9 @@ from app.core.workload import PARAMETERS, Offload, Parallelism, Workload, always
 OBJECTIVES = ("total_cost", "purchase", "tflops_per_yuan", "speed", "power")
 CONDITIONS = ("new", "used", "refurbished", "modded")
 DEFAULT_CONDITIONS = ("new", "used", "refurbished")
+BUY = "buy"
+RENTS = ("rent_on_demand", "rent_monthly")
+ACQUISITIONS = (BUY, *RENTS)
 REGIONS = ("CN", "US", "HK", "TW", "EU", "global")
 EVIDENCE_RULES = ("current", "any")
 AVAILABILITY_RULES = ("sold", "any")
@@ -50,6 +53,16 @@ class Filters:
         flag="condition",
         group="cards",
         shown=DEFAULT_CONDITIONS,
+    )
+    acquisition: tuple[str, ...] = declared(
+        (),
+        "choices",
+        "Buy or rent",
+        "buy; rent_on_demand, by the hour; rent_monthly. Left open: all of them in one list.",
+        choices=ACQUISITIONS,
+        words="acquisition",
+        flag="acquisition",
+        group="cards_more",
     )
     needs: tuple[str, ...] = declared(
         (),
@@ -528,6 +541,11 @@ class ShortlistQuestion:
         shown=("10",),
     )
     questions: SeedQuestions = field(default_factory=SeedQuestions)
+
+    @property
+    def load_assumed(self) -> bool:
+        """Whether nobody said how much is to be done."""
+        return self.work is not None and self.work.assumed
 
 
 MODEL_FIELDS = (

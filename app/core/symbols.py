@@ -189,6 +189,8 @@ _MONEY = {
     "servers": Symbol("", "whole servers of eight"),
     "machine_cny": Symbol("CNY", "machine without cards, of its class"),
     "machines": Symbol("", "machines"),
+    "rent_cny_h": Symbol("CNY/h", "rent of all cards in whole instances"),
+    "hours_paid": Symbol("h", "hours of the term that are paid for"),
     "with_spares": Symbol("", "machines with the spare ones over those that work"),
     "machines_bought": Symbol("", "machines that are bought"),
     "network_cny": Symbol("CNY", "network of each machine beyond the first"),

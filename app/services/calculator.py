@@ -18,7 +18,6 @@ from app.core.decide.grid import best_plans, build_grid
 from app.core.decide.guidance import growth
 from app.core.decide.options import Rejected, Shortlist, latency_unreachable
 from app.core.decide.reasons import mismatches, precision_on
-from app.core.decide.recommendation import with_rent
 from app.core.decide.remedies import remedies
 from app.core.decide.shortlist import rank
 from app.core.decide.support import engine_runs
@@ -28,7 +27,7 @@ from app.core.plan import check_plan
 from app.core.question import Budget
 from app.core.resolve import resolve
 from app.core.workload import Parallelism, Workload
-from app.services.option_evidence import measurements, with_evidence, with_usable_source
+from app.services.option_evidence import measurements, rent_offers, with_evidence, with_usable_source
 from app.services.questions import (
     FitRequest,
     ShortlistRequest,
@@ -168,13 +167,13 @@ def _rank(request: ShortlistRequest, snapshot: Snapshot, with_formulas: bool) ->
         availability(snapshot, as_of),
         snapshot.engine_support,
         snapshot.host_classes,
+        rent_offers(snapshot, as_of, question.price_rules.max_age_days, question.price_rules.region),
         with_formulas=with_formulas,
     )
     _refuse_stale(request, result)
     work, _ = resolve(question.workload)
     options = tuple(with_evidence(o, work, question, snapshot, as_of) for o in result.options)
-    stated = request.echo.get("work") is not None or "utilisation" in request.echo.get("economics", {})
-    outcome = result.outcome and with_rent(result.outcome, options, stated, question.objective)
+    outcome = result.outcome
     return ShortlistAnswer(
         options=options,
         rejected=tuple(_budget_in_yuan(item, request.budget_given) for item in result.rejected),

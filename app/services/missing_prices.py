@@ -133,6 +133,8 @@ def _ranking(snapshot: Snapshot, as_of: date, workload: Mapping[str, Any]) -> Ra
         ready.benchmarks,
         snapshot.framework_support,
         availability(snapshot, as_of),
+        snapshot.engine_support,
+        snapshot.host_classes,
     )
 
 

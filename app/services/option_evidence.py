@@ -13,9 +13,10 @@ from app.catalog.snapshot import Snapshot
 from app.core.decide.cost import break_even_month
 from app.core.decide.guidance import availability_note, power_advice, tensorflow_snippet, used_card_checks
 from app.core.decide.options import Cost, Fit, Option, Rent
+from app.core.decide.renting import PER_HOUR, RENTED, Offers, RentOffer
 from app.core.estimates import Measurement, Message
-from app.core.gpu import Benchmark
-from app.core.question import SeedQuestions, ShortlistQuestion
+from app.core.gpu import Benchmark, PriceChoice
+from app.core.question import RENTS, SeedQuestions, ShortlistQuestion
 from app.core.workload import Workload
 
 BY_THE_HOUR = "on-demand"
@@ -35,7 +36,9 @@ def with_evidence(
         option,
         fit=with_usable_source(option.fit, option.gpu.id, snapshot),
         speed=replace(option.speed, measurements=measurements(option.speed.sources, snapshot)),
-        rental=renting(option.gpu.id, option.count, option.cost, question, snapshot, as_of),
+        rental=own_rent(option, question)
+        if option.acquisition in RENTS
+        else renting(option.gpu.id, option.count, option.cost, question, snapshot, as_of),
         advice=advice,
         setup=setup,
     )
@@ -98,7 +101,8 @@ def advice_on(
         found.append(Message("sla_spare_is_counted", {"spare": option.host.spare}))
     elif note is not None:
         found.append(note)
-    found += power_advice(snapshot.gpu(option.gpu.id), option.count)
+    if option.acquisition not in RENTS:
+        found += power_advice(snapshot.gpu(option.gpu.id), option.count)
     if not work.engine_record.setup_text:
         return tuple(found), None
     found.append(Message("tensorflow_setup"))
@@ -139,6 +143,99 @@ def rent_that_counts(
         return row.currency != HOME, old, terms, -day.toordinal(), row.per_gpu_hour, row.id
 
     return min(rows, key=order)
+
+
+@lru_cache(maxsize=4)
+def rent_offers(snapshot: Snapshot, as_of: date, max_age_days: int, region: str) -> Offers:
+    """The rents that may stand in a ranking, by card and way: the least of the newest of each provider.
+
+    Notes
+    -----
+    A provider's own page with an address, in yuan, inside the age limit, of this very card. Everything else
+    is no price that one can rent at.
+    """
+    found: dict[tuple[str, str], RentOffer] = {}
+    for gpu_id, rows in _rentals_by_card(snapshot).items():
+        newest: dict[tuple[str, str, int], tuple[date, float, Rental]] = {}
+        for row in rows:
+            day = effective_date(row.observed_on, as_of)
+            way = _WAYS.get(row.billing)
+            if way is None or day is None or not _may_rank(row, day, as_of, max_age_days, region):
+                continue
+            key = row.provider, way, row.gpu_count
+            at = newest.get(key)
+            if at is None or (day, -row.per_gpu_hour) > (at[0], -at[1]):
+                newest[key] = day, row.per_gpu_hour, row
+        for (_, way, _), (day, _, row) in newest.items():
+            offer = RentOffer(_rent_price(row, as_of, day), row.gpu_count)
+            held = found.get((gpu_id, way))
+            if held is None or offer.price.amount < held.price.amount:
+                found[gpu_id, way] = offer
+    return found
+
+
+_WAYS = {BY_THE_HOUR: RENTS[0], "monthly": RENTS[1]}
+_NAMELESS = ("", "(not named)")
+
+
+def _may_rank(row: Rental, day: date, as_of: date, max_age_days: int, region: str) -> bool:
+    age = (as_of - day).days
+    sure = row.currency == HOME and row.region == region and not row.variant_assumed and bool(row.source.url)
+    return sure and row.provider not in _NAMELESS and 0 <= age <= max_age_days
+
+
+def _rent_price(row: Rental, as_of: date, day: date) -> PriceChoice:
+    return PriceChoice(
+        gpu_id=row.gpu_id,
+        condition=RENTED,
+        amount=row.per_gpu_hour,
+        currency=row.currency,
+        amount_cny=row.per_gpu_hour,
+        per=PER_HOUR,
+        tax="unknown",
+        region=row.region,
+        channel=row.provider,
+        channel_kind="provider",
+        observed_on=row.observed_on,
+        age_days=(as_of - day).days,
+        ageing=False,
+        stale=False,
+        converted=False,
+        n=1,
+        evidence="current",
+        rests_on="own",
+        low_cny=row.per_gpu_hour,
+        expected_cny=row.per_gpu_hour,
+        high_cny=row.per_gpu_hour,
+        source=row.source,
+        kind="rental",
+        note=row.note,
+        observation_ids=(row.id,),
+    )
+
+
+def own_rent(option: Option, question: ShortlistQuestion) -> Rent:
+    """The rent of an option that is rented."""
+    months, price = question.economics.months, option.price
+    by_hour = option.acquisition == RENTS[0]
+    total = option.cost.total_cny
+    paid = total / (price.amount_cny * option.count) / months if price.amount_cny else 0.0
+    return Rent(
+        per_gpu_hour_cny=price.amount_cny,
+        hours_per_month=paid,
+        monthly_cny=total / months,
+        total_cny=total,
+        break_even_month=None,
+        provider=price.channel,
+        billing=BY_THE_HOUR if by_hour else "monthly",
+        amount=price.amount,
+        currency=price.currency,
+        converted=False,
+        observed_on=price.observed_on,
+        age_days=price.age_days or 0,
+        stale=price.stale,
+        source=price.source,
+    )
 
 
 def renting(

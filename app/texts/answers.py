@@ -126,11 +126,27 @@ ANSWERS: dict[str, str] = {
         "Buy {option}: each needs {need_gib} and fits; together they give {speed}\u00a0{speed_unit} and cost "
         "{total_cny} over {months} months, {outlay_cny} of it on the day."
     ),
+    "recommend_buy_one_to_serve": N_(
+        "Buy {option}: it needs {need_gib} and fits, gives each of {users} users {user_speed} tokens/s, the "
+        "first after {first_token} s, and costs {total_cny} over {months} months, {outlay_cny} of it on the "
+        "day."
+    ),
+    "recommend_buy_several_to_serve": N_(
+        "Buy {option}: each needs {need_gib} and fits; together they give each of {users} users {user_speed} "
+        "tokens/s, the first after {first_token} s, and cost {total_cny} over {months} months, {outlay_cny} "
+        "of it on the day."
+    ),
     "recommend_rent": N_(
         "Rent {option} from {provider}: the work costs {rent_cny} so, and {total_cny} on cards of one's own."
     ),
     "rent_is_current": N_("The rent is current: {rent_cny} for a card and hour, seen {seen}."),
-    "buying_pays_from": N_("Buying the same cards pays off from month {month}."),
+    "recommend_rent_only": N_(
+        "Rent {option} from {provider}: the work costs {rent_cny} so, and nothing that can be bought passes."
+    ),
+    "buying_pays_from_jobs": N_("Buying costs less from {jobs} such jobs on."),
+    "buying_pays_from_hours": N_("Buying costs less from {hours} hours a month on."),
+    "buying_pays_from_times": N_("Buying costs less from {times} times as much work on."),
+    "buying_never_pays": N_("Even around the clock renting costs less than buying."),
     "recommend_inquire": N_("Ask for quotes before buying: {quotes}."),
     "recommend_none": N_("Nothing that passes this question can be recommended."),
     "quote_below": N_("{option}, first below {wins_below_cny} a card"),
@@ -165,6 +181,10 @@ ANSWERS: dict[str, str] = {
     "best_of_sound_by_tflops_per_yuan": N_("Most sustained TFLOPS per yuan of all that can be recommended."),
     "best_of_sound_by_speed": N_("Fastest of all that can be recommended."),
     "best_of_sound_by_power": N_("Lowest power of all that can be recommended."),
+    "held_assumed": N_("{option} costs less for the work that was assumed; say how much there is to do."),
+    "held_spread": N_(
+        "{option} stands higher, but spreads consumer cards over several machines, without a network for it."
+    ),
     "held_split": N_("{option} stands higher, but splits over more cards what fewer do for little more."),
     "held_tight": N_("{option} stands higher, but fits only tightly."),
     "held_tight_fits_after": N_(

@@ -63,6 +63,12 @@ CONDITION = {
     "used": N_("used"),
     "refurbished": N_("refurbished"),
     "modded": N_("modified"),
+    "rented": N_("rented"),
+}
+ACQUISITION = {
+    "buy": N_("buy"),
+    "rent_on_demand": N_("rent by the hour"),
+    "rent_monthly": N_("rent by the month"),
 }
 FAMILY: dict[str, str | Pair] = {
     "decoder": Pair(N_("Language model"), N_("language model")),
@@ -167,6 +173,7 @@ AVAILABILITY_RULE = {
     "any": N_("any card"),
 }
 CHANNEL_KIND = {
+    "provider": N_("price page of the provider"),
     "quote": N_("quote"),
     "override": N_("entered by you"),
     "launch": N_("launch price"),
@@ -188,7 +195,11 @@ EVIDENCE = {
     "none": N_("no amount of today"),
     "any": N_("estimates too"),
 }
-PRICE_PER = {"card": N_("per card"), "server-8": N_("8-card server, host included")}
+PRICE_PER = {
+    "gpu_hour": N_("per card and hour"),
+    "card": N_("per card"),
+    "server-8": N_("8-card server, host included"),
+}
 TAX = {"included": N_("tax included"), "excluded": N_("tax excluded"), "unknown": N_("tax unknown")}
 CONTENDER = {
     "cheapest": N_("Cheapest"),
@@ -383,6 +394,7 @@ KINDS: dict[str, Mapping[str, str | Pair]] = {
     "task": TASK,
     "condition": CONDITION,
     "host": HOST,
+    "acquisition": ACQUISITION,
     "host_class": HOST_CLASS,
     "price_coverage": COVERAGE,
     "family": FAMILY,

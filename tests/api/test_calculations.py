@@ -134,13 +134,13 @@ def test_shortlist_has_the_shapes_that_scripts_rely_on(api: TestClient) -> None:
         assert {"id", "name"} <= option["gpu"].keys()
         assert option["fit"]["verdict"] in ("fits", "tight")
         assert option["price"]["amount_cny"] > 0 and option["price"]["source"]["id"]
-        assert option["cost"]["total_cny"] == pytest.approx(
-            option["cost"]["purchase_cny"]
-            + option["cost"]["host_cny"]
-            + option["cost"]["energy_cny"]
-            - option["cost"]["residual_cny"],
-            rel=1e-4,
-        )
+        parts = ("purchase_cny", "host_cny", "energy_cny", "residual_cny")
+        bought, host, energy, residual = (option["cost"][name] for name in parts)
+        if option["acquisition"] == "buy":
+            assert option["cost"]["total_cny"] == pytest.approx(bought + host + energy - residual, rel=1e-4)
+        else:
+            assert bought == host == 0 and option["cost"]["total_cny"] > 0
+            assert option["metrics"]["peak_tflops_per_1000_cny"] is None
         assert option["metrics"]["precision"]
         assert all(isinstance(text, str) and text for text in option["reasons"])
         assert len(option["reason_codes"]) == len(option["reasons"])
@@ -357,7 +357,7 @@ def test_no_tensorflow_package_is_compiled_for_the_rtx_50_series(api: TestClient
 
 
 def test_options_for_a_workstation_say_which_power_supply_they_need(api: TestClient) -> None:
-    cards = {"gpus": ["rtx4090", "h100-sxm5-80gb"]}
+    cards = {"gpus": ["rtx4090", "h100-sxm5-80gb"], "acquisition": ["buy"]}
     body = {"workload": LLAMA, "as_of": AS_OF, "filters": cards, "limit": 20}
     options = api.post("/api/v1/shortlist?lang=en", json=body).json()["options"]
     small = [o for o in options if o["gpu"]["id"] == "rtx4090" and o["count"] <= 4]

@@ -100,7 +100,7 @@ def test_a_price_edit_shows_in_the_changes_and_not_in_the_frozen_result(
         made = create(api, {**BODY, "limit": 200})
         address = f"/api/v1/comparisons/{made['id']}"
         before = api.get(address).json()
-        first = before["result"]["options"][0]
+        first = next(o for o in before["result"]["options"] if o["acquisition"] == "buy")
         engine = api.app.state.engine  # type: ignore[attr-defined]
         with engine.begin() as connection:
             connection.execute(

@@ -45,6 +45,8 @@ def some_field(rng: np.random.Generator, objective: str, options: int) -> Field:
         price_cny=rng.uniform(1e3, 1e5, options),
         host_cny=rng.uniform(0, 2e4, options),
         power_w=rng.uniform(70, 3000, options),
+        rent_cny_h=np.zeros(options),
+        rent_cny=np.zeros(options),
         load_w=rng.uniform(200, 4000, options),
         idle_w=rng.uniform(0, 500, options),
         speed=rng.uniform(1, 1e4, options),

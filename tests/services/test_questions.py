@@ -134,8 +134,20 @@ def test_stated_use_is_rented_where_that_costs_less_and_assumed_use_never_is(sna
     answer = shortlist(job, snapshot, DAY)
     assert answer.recommendation is not None and answer.recommendation.kind == "rent"
     chosen = next(o for o in answer.options if o.rank == answer.recommendation.rank)
-    assert chosen.rental is not None and chosen.rental.total_cny < chosen.cost.total_cny
-    assert next(c for c in answer.contenders if "rent" in c.names).rank == chosen.rank
+    assert chosen.acquisition == "rent_on_demand" and chosen.condition == "rented"
+    assert chosen.rental is not None and chosen.rental.total_cny == pytest.approx(chosen.cost.total_cny)
+    assert chosen.cost.purchase_cny == chosen.cost.host_cny == chosen.cost.outlay_cny == 0
+    assert chosen.metrics.peak_tflops_per_1000_cny is None and chosen.price.per == "gpu_hour"
+    bought = shortlist({**job, "filters": {**cards, "acquisition": ["buy"]}}, snapshot, DAY)
+    assert {o.acquisition for o in bought.options} == {"buy"}
+    assert chosen.cost.total_cny < min(o.cost.total_cny for o in bought.options)
+    rent = next(c for c in answer.contenders if "rent" in c.names)
+    assert rent.rank == chosen.rank and rent.text is not None and rent.text.code == "buying_pays_from_jobs"
+    own = next(c for c in answer.contenders if "cheapest" in c.names)
+    assert rent.text.params["jobs"] == -(-own.total_cny // rent.total_cny)
+    beside = shortlist({"workload": workload, "filters": cards}, snapshot, DAY)
+    assert [o.acquisition for o in beside.options].count("buy") == len(beside.options) - 1
+    assert any("rent" in c.names for c in beside.contenders)
 
 
 CHAT = {"workload": {"model": {"preset": "qwen3-14b"}, "precision": "int4", "sequence_length": 4096}}
@@ -167,6 +179,8 @@ def test_a_strict_service_level_pays_for_a_spare_machine(model: str, snapshot: S
     compared = [(before[o.label + o.condition], o) for o in strict.options if o.label + o.condition in before]
     assert compared
     for without, spared in compared:
+        if spared.acquisition != "buy":
+            continue
         assert spared.host is not None and spared.host.spare == 1
         # One machine more, with its cards.
         nodes = spared.host.count - 1

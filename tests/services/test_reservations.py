@@ -138,7 +138,7 @@ def test_advice_stands_with_the_options_that_it_is_for(snapshot: Snapshot) -> No
         "workload": {**RESNET, "task": "training", "engine": "tensorflow"},
         "counts": [1, 2],
         "limit": 200,
-        "filters": {"conditions": ["new", "used", "modded"], "vendors": ["NVIDIA"]},
+        "filters": {"conditions": ["new", "used", "modded"], "vendors": ["NVIDIA"], "acquisition": ["buy"]},
         "questions": {"strict_sla": True},
     }
     options = calculator.shortlist(body, snapshot, DAY).options
@@ -149,13 +149,14 @@ def test_advice_stands_with_the_options_that_it_is_for(snapshot: Snapshot) -> No
         assert "sla_needs_redundancy" in said and said[-1] == "tensorflow_setup"
         assert ("MirroredStrategy" in (option.setup or "")) == (option.count > 1)
         assert "mixed_float16" in (option.setup or "")
-    plain = {"workload": RESNET, "filters": {"conditions": ["new"]}}
+    plain = {"workload": RESNET, "filters": {"conditions": ["new"], "acquisition": ["buy"]}}
     for option in as_json(calculator.shortlist(plain, snapshot, DAY), "en")["options"]:
         assert set(option.get("advice_codes", ())) <= {"power_supply"} and "setup" not in option
 
 
 def test_the_age_of_a_used_card_is_reckoned_to_the_day_of_the_question(snapshot: Snapshot) -> None:
-    body = {"workload": RESNET, "filters": {"gpus": ["rtx3090"], "conditions": ["used"]}, "counts": [1]}
+    body = {"workload": RESNET, "counts": [1]}
+    body["filters"] = {"gpus": ["rtx3090"], "conditions": ["used"], "acquisition": ["buy"]}
     (option,) = as_json(calculator.shortlist(body, snapshot, DAY), "en")["options"]
     # Launched in September 2020.
     assert option["advice"][0] == "Age 6.2 years since launch."

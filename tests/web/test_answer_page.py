@@ -72,7 +72,7 @@ def test_renting_stands_beside_buying_and_its_figures_open(site: TestClient) -> 
      "cost.total_cny", "cost.per_unit.amount_cny", "metrics.sustained_tflops_per_1000_cny"],
 )  # fmt: skip
 def test_an_opened_figure_shows_its_formula_and_operands(site: TestClient, figure: str, lang: str) -> None:
-    address = f"model=Qwen3-14B&gpus=rtx4090,rtx3090&as_of={DAY}"
+    address = f"model=Qwen3-14B&gpus=rtx4090,rtx3090&as_of={DAY}&acquisition=buy"
     body = site.get(f"/result.json?{address}").json()["options"][0]
     for step in figure.split("."):
         body = body[int(step)] if isinstance(body, list) else body[step]

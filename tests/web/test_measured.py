@@ -163,7 +163,7 @@ def test_measured_points_of_the_same_figure_are_marked() -> None:
 def test_the_calculators_chart_and_its_table_show_measured_points(site: TestClient) -> None:
     # What is measured is an old card, whose price of today is an estimate.
     work = "model=resnet-50&task=training&precision=fp16&batch_size=64"
-    query = f"{work}&gpus=rtx4090,v100-sxm2-16gb&evidence=any"
+    query = f"{work}&gpus=rtx4090,v100-sxm2-16gb&evidence=any&acquisition=buy"
     drawn = site.get(f"/charts/pareto?{query}").json()
     crosses = [t for t in drawn["data"] if t.get("marker", {}).get("symbol") == "x-thin"]
     answer = site.get(f"/result.json?{query}").json()

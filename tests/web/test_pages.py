@@ -254,10 +254,11 @@ def test_chart_data_are_json(site: TestClient) -> None:
 
 
 def test_the_machine_around_the_cards_opens_to_its_class(site: TestClient) -> None:
-    ranked = site.get("/result.json?work=200").json()["options"][0]
+    asked = "work=200&acquisition=buy"
+    ranked = site.get(f"/result.json?{asked}").json()["options"][0]
     assert ranked["price"]["per"] == "card"
     page = site.get(
-        "/explain?figure=options.0.cost.host_cny&work=200", headers={"accept-language": "en"}
+        f"/explain?figure=options.0.cost.host_cny&{asked}", headers={"accept-language": "en"}
     ).text
     # One or two cards go into a machine that is there: nothing is paid for it.
     assert ranked["host"]["cny"] == 0 and "Machines and network" in page and "Power without cards" in page

@@ -13,6 +13,7 @@ from app.core.decide.filters import STAGES
 from app.core.decide.grid import Best
 from app.core.decide.options import objective_score, too_late
 from app.core.decide.pricing import LEVELS, PriceGrid
+from app.core.decide.renting import with_rents
 from app.core.decide.service import ROUNDING
 from app.core.faults import InputFault
 from app.core.gpu import Gpu
@@ -102,6 +103,8 @@ def evaluate(
         busy,
         idle_w(question, prices.host_idle_w),
     )
+    units = UNIT_NAMES[speed_unit][1]
+    costs = with_rents(question, costs, prices.rent_cny_h, prices.conditions, units, speed)
     sustained = best.flops_per_unit[..., np.newaxis] * speed / TERA
     with np.errstate(divide="ignore", invalid="ignore"):
         score = objective_score(
@@ -145,7 +148,7 @@ def _unsold(question: ShortlistQuestion, barred: Barred, prices: PriceGrid) -> B
         here = of_region[:, np.newaxis, np.newaxis]
         there = np.where(sold, OPEN, here) if region == question.price_rules.region else here
         found = np.maximum(found, there)
-    return found
+    return np.where(prices.rent_cny_h > 0, OPEN, found)
 
 
 def bit(name: str) -> int:
@@ -209,12 +212,15 @@ def _stages(
     if question.budget is not None:
         if question.budget.currency != "CNY":
             raise InputFault.at("/budget/currency", "budget_not_converted", value=question.budget.currency)
-        stop("budget", costs.purchase_cny + costs.host_cny > question.budget.amount)
+        # A rent is paid over the term: all of it has to be inside.
+        paid = np.where(prices.rent_cny_h > 0, costs.total_cny, costs.purchase_cny + costs.host_cny)
+        stop("budget", paid > question.budget.amount)
     if question.price_rules.refuse_stale:
         stop("stale_price", prices.stale)
     stop("unpriced", np.isnan(prices.purchase_cny))
     if filters.max_power_w is not None:
-        stop("power", ~(power <= filters.max_power_w)[..., np.newaxis])
+        # The power of what is rented is drawn elsewhere.
+        stop("power", ~(power <= filters.max_power_w)[..., np.newaxis] & ~(prices.rent_cny_h > 0))
     if best.missed is not None:
         stop("service", ~(best.missed <= ROUNDING)[..., np.newaxis])
     stop("memory", (best.level == 0)[..., np.newaxis])

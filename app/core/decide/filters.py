@@ -76,7 +76,7 @@ def filter_cards(
     # No figure of the question enters but through `blocked`: kept for the next question of the same filters.
     catalogue = (Same(gpus), Same(releases), Same(support))
     asked = (
-        replace(filters, conditions=(), gpus=(), regions=(), availability=""),
+        replace(filters, conditions=(), acquisition=(), gpus=(), regions=(), availability=""),
         precision,
         engine,
         blocked.tobytes(),

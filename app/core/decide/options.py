@@ -246,7 +246,7 @@ class Option:
     count: int
     """How many of it."""
     condition: str
-    """new, used, refurbished or modded."""
+    """new, used, refurbished, modded; rented where it is not bought."""
     plan: Parallelism
     """How the work is spread over the cards."""
     fit: Fit
@@ -263,6 +263,8 @@ class Option:
     """What 1000 yuan buy."""
     reasons: tuple[Message, ...]
     """Why it stands where it does, in sentences."""
+    acquisition: str = "buy"
+    """buy, rent_on_demand (whole instances, for the hours of the work) or rent_monthly (for whole months)."""
     service: Served | None = None
     """What users get; null where nobody waits for tokens."""
     host: HostUse | None = None

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from app.core.decide.host import BOARDED, LOOSE, SERVER_CARDS, WHOLE, HostGrid, HostNeed
 from app.core.decide.market import USED_OVER_NEW
 from app.core.decide.reasons import is_module
+from app.core.decide.renting import RENTED, Offers, acquisitions, buys, rent_rates
 from app.core.gpu import Gpu, PriceChoice
 from app.core.gpu_table import Flags, Floats, Index
-from app.core.question import ShortlistQuestion
+from app.core.question import BUY, RENTS, ShortlistQuestion
 
 Prices = Mapping[tuple[str, str], PriceChoice]
 
@@ -20,6 +23,7 @@ Prices = Mapping[tuple[str, str], PriceChoice]
 LEVELS = ("none", "estimate", "current", "firm")
 """Evidence of a price, the weakest first."""
 OLD_SERVER_DAYS = 45
+NO_OFFERS: Offers = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class PriceGrid:
     """What options cost to buy today, (cards, counts, conditions); NaN = no amount can be stated."""
 
     conditions: tuple[str, ...]
+    """Of what is bought, then the ways to rent."""
     choices: Mapping[tuple[int, int], PriceChoice]
     """By (row, condition) where a card price exists, amounts of today or not."""
     servers: Mapping[tuple[int, int], PriceChoice]
@@ -43,6 +48,8 @@ class PriceGrid:
     """How the cards come, as in `HostGrid`."""
     host_load_w: Floats
     host_idle_w: Floats
+    rent_cny_h: Floats
+    """Of all cards in whole instances; 0 of what is bought."""
     rows: Index | None = None
     """Rows of `choices` and `servers` that the arrays are of; all by default."""
 
@@ -57,11 +64,28 @@ class PriceGrid:
             "evidence",
             "host_load_w",
             "host_idle_w",
+            "rent_cny_h",
         )
         some = {name: getattr(self, name)[rows] for name in names}
         if counts is not None:
             some = {name: values[:, counts] for name, values in some.items()}
         return replace(self, rows=rows, **some)
+
+    @property
+    def bought(self) -> slice:
+        """The conditions that are bought; of all where nothing is."""
+        known = sum(kind not in RENTS for kind in self.conditions)
+        return slice(0, known or len(self.conditions))
+
+    def acquisition(self, condition: int) -> str:
+        """How an option is acquired."""
+        kind = self.conditions[condition]
+        return kind if kind in RENTS else BUY
+
+    def condition(self, condition: int) -> str:
+        """Condition of the cards of an option."""
+        kind = self.conditions[condition]
+        return RENTED if kind in RENTS else kind
 
     def choice(self, row: int, count: int, condition: int) -> PriceChoice:
         """The price behind an option, as strong as it is where it stands."""
@@ -92,6 +116,7 @@ def price_grid(
     prices: Prices,
     server_prices: Prices,
     hosts: HostGrid,
+    rents: Offers = NO_OFFERS,
 ) -> PriceGrid:
     """Look up every price once and spread it over the counts.
 
@@ -99,14 +124,15 @@ def price_grid(
     ----------
     question: conditions, cards with an own price. gpus, counts: axes of the grid.
     prices: per card, by (gpu id, condition), own ones among them.
-    server_prices: per 8-card machine, never divided into cards. hosts: machines over the counts.
+    server_prices: per 8-card machine, never divided into cards. hosts: machines over the counts. rents: by
+    (gpu id, acquisition).
 
     Returns
     -------
     Purchase and host of each option, at what it costs today. For whole servers of eight the better evidence
     counts, then the newer price, then the cheaper way to buy, host included.
     """
-    conditions = question.filters.conditions
+    conditions = question.filters.conditions if buys(question) else ()
     shape = (len(gpus), len(conditions))
     card, server = np.full(shape, np.nan), np.full(shape, np.nan)
     stale_card, stale_server = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -149,7 +175,7 @@ def price_grid(
     by_server = np.asarray(~np.isnan(whole) & wins, dtype=bool)
     spread = (slice(None), np.newaxis, slice(None))
     how = np.where(boarded, BOARDED, np.where(by_server, WHOLE, LOOSE))
-    return PriceGrid(
+    grid = PriceGrid(
         conditions=conditions,
         choices=choices,
         servers=servers,
@@ -162,7 +188,43 @@ def price_grid(
         how=how,
         host_load_w=hosts.over(how, "load_w"),
         host_idle_w=hosts.over(how, "idle_w"),
+        rent_cny_h=np.zeros(how.shape),
     )
+    return _with_rents(grid, rents, gpus, counts, acquisitions(question))
+
+
+def _with_rents(
+    grid: PriceGrid, rents: Offers, gpus: Sequence[Gpu], counts: Sequence[int], ways: tuple[str, ...]
+) -> PriceGrid:
+    """The grid with the ways to rent behind its conditions; where nobody lets a card it stays unpriced."""
+    if not ways or not rents:
+        return grid
+    rates = rent_rates(rents, gpus, counts, ways)
+    known = ~np.isnan(rates)
+    zero, none = np.zeros(rates.shape), np.zeros(rates.shape, dtype=bool)
+    behind: dict[str, Any] = {
+        "purchase_cny": np.where(known, 0.0, np.nan),
+        "host_cny": zero,
+        "by_server": none,
+        "stale": none,
+        "evidence": np.zeros(rates.shape, dtype=np.intp),
+        "how": np.full(rates.shape, LOOSE),
+        "host_load_w": zero,
+        "host_idle_w": zero,
+        "rent_cny_h": np.nan_to_num(rates),
+    }
+    row = {gpu.id: i for i, gpu in enumerate(gpus)}
+    choices = dict(grid.choices)
+    first = len(grid.conditions)
+    for (gpu_id, way), offer in rents.items():
+        if gpu_id in row and way in ways:
+            at = (row[gpu_id], first + ways.index(way))
+            choices[at] = offer.price
+            behind["evidence"][at[0], :, ways.index(way)] = LEVELS.index(offer.price.evidence)
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(grid, name), more], axis=-1) for name, more in behind.items()
+    }
+    return replace(grid, conditions=(*grid.conditions, *ways), choices=choices, **joined)
 
 
 def _boarded(gpus: Sequence[Gpu], conditions: Sequence[str]) -> Flags:

@@ -6,8 +6,9 @@ is most wrong. It says instead below which price a card would be first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,20 +19,23 @@ from app.core.decide.engine_support import GOOD
 from app.core.decide.grid import VERDICTS
 from app.core.decide.options import Option, pareto_front
 from app.core.decide.pricing import LEVELS
+from app.core.decide.renting import buys
 from app.core.decide.robustness import Field, field_of, price_factors_to_lead
 from app.core.decide.tried import certain_after
 from app.core.estimates import Message
 from app.core.gpu import GpuRef
 from app.core.gpu_table import Flags, Floats, Index
+from app.core.question import BUY, RENTS
 
 if TYPE_CHECKING:
     from app.core.decide.shortlist import Cell, Ranking
 
 Kind = Literal["buy", "rent", "inquire", "none"]
-HOLDS = ("", "split", "tight", "support", "estimate")
+HOLDS = ("", "assumed", "split", "spread", "tight", "support", "estimate")
 """Why an option on the list is not recommended; the later counts first."""
 UNSURE = frozenset({"framework_support_unknown", "framework_capability_unknown"})
 """Flags of a stack of which nobody says that it runs."""
+CONSUMER = "consumer"
 SPLIT_SAVES = 1.5
 """One user's work is not split over more cards where fewer do it for less than so many times the money."""
 CONTENDERS_SHOWN = 4
@@ -80,6 +84,10 @@ class Contender:
     """Of all cards together, in the unit of the options."""
     speed_unit: str
     """Unit of the speed."""
+    acquisition: str = "buy"
+    """buy, rent_on_demand or rent_monthly."""
+    text: Message | None = None
+    """Of a rent: from how much use on buying costs less; null where that is not known."""
 
     @property
     def shown(self) -> bool:
@@ -167,7 +175,16 @@ def headline(option: Option) -> Message:
         "total_cny": option.cost.total_cny,
         "months": option.cost.months,
     }
-    return Message("recommend_buy_one" if option.count == 1 else "recommend_buy_several", params)
+    code = "recommend_buy_one" if option.count == 1 else "recommend_buy_several"
+    if option.service is None:
+        return Message(code, params)
+    served = option.service
+    params |= {
+        "users": served.users,
+        "user_speed": served.tokens_per_s_per_user,
+        "first_token": served.first_token_s,
+    }
+    return Message(f"{code}_to_serve", params)
 
 
 def option_name(count: int, name: str, condition: str) -> str:
@@ -202,10 +219,26 @@ def holds(ranking: Ranking) -> Held:
         support[row].status not in GOOD or any(f.code in UNSURE for f in flags.get(row, ()))
         for row in ranking.rows.tolist()
     ]
+    if ranking.question.load_assumed and buys(ranking.question):
+        # Nobody rents for work that nobody has.
+        found[..., _rented(ranking)] = HOLDS.index("assumed")
     found[_needlessly_split(ranking)] = HOLDS.index("split")
+    found[_spread(ranking)] = HOLDS.index("spread")
     found[ranking.best.level != VERDICTS.index("fits")] = HOLDS.index("tight")
     found[np.array(unsure, dtype=bool)] = HOLDS.index("support")
     return Held(found, ranking.prices.evidence < LEVELS.index("current"))
+
+
+def _spread(ranking: Ranking) -> Flags:
+    """Consumer cards over several machines: nobody builds a network for cards that cannot use it."""
+    consumer = np.array([gpu.segment == CONSUMER for gpu in ranking.gpus], dtype=bool)
+    many = np.asarray(ranking.best.counts) > ranking.question.filters.max_cards_per_host
+    return np.asarray(consumer[:, np.newaxis] & many[np.newaxis, :], dtype=bool)
+
+
+def _rented(ranking: Ranking) -> Flags:
+    """Which of the conditions are ways to rent."""
+    return np.array([kind in RENTS for kind in ranking.prices.conditions], dtype=bool)
 
 
 def _needlessly_split(ranking: Ranking) -> Flags:
@@ -275,7 +308,8 @@ def factor_in_budget(field: Field, budget_cny: float | None) -> Floats:
     """Factor on its own price up to which purchase and host of each option stay inside a budget."""
     if budget_cny is None:
         return np.full(field.price_cny.shape, np.inf)
-    return np.asarray((budget_cny - field.host_cny) / field.price_cny)
+    with np.errstate(divide="ignore"):
+        return np.asarray((budget_cny - field.host_cny) / field.price_cny)
 
 
 def waiting(ranking: Ranking, held: Held, first: int | None) -> list[int]:
@@ -358,7 +392,7 @@ def _inquiry(ranking: Ranking, cell: Cell, factor: float | None) -> Inquiry:
     expected = price.expected_cny or price.amount_cny
     low, high = (each * (bound or expected) / expected for bound in (price.low_cny, price.high_cny))
     limit = None if factor is None else each * factor
-    condition = ranking.prices.conditions[k]
+    condition = ranking.prices.condition(k)
     params = {
         "option": option_name(count, gpu.name, condition),
         "low_cny": low,
@@ -400,6 +434,7 @@ def recommend(
     above: Sequence[Message],
     asks: Sequence[Inquiry],
     objective: str = "total_cost",
+    compared: Sequence[Contender] = (),
 ) -> Recommendation:
     """The sentence, what it rests on, what to mind.
 
@@ -407,7 +442,7 @@ def recommend(
     ----------
     option: the first that nothing holds back; None: there is none.
     above: why the first of the list is not recommended, where that is another.
-    asks: quotes that would change it, the nearest first. objective: of the question.
+    asks: quotes that would change it, the nearest first. objective: of the question. compared: contenders.
     """
     held = list(above)
     deciding = asks[:QUOTES_THAT_DECIDE]
@@ -419,6 +454,8 @@ def recommend(
     if option is None:
         return Recommendation("none", None, Message("recommend_none"), tuple(held), ())
     caveats = [flag for flag in option.flags if flag.code != "tight"]
+    if option.acquisition != BUY:
+        return _rent(option, compared, caveats)
     # Among what the list holds, options count that are not recommended: their share says nothing of this one.
     share = option.robustness.share_first if option.robustness and not above else None
     if share is not None and share < FIRM_SHARE:
@@ -427,6 +464,22 @@ def recommend(
         caveats.insert(0, Message("caveat_quotes", {"quotes": quotes}))
     why = (Message(f"best_of_sound_by_{objective}"), *held) if above else option.reasons
     return Recommendation("buy", option.rank, headline(option), (_evidence(option), *why), tuple(caveats))
+
+
+def _rent(option: Option, compared: Sequence[Contender], caveats: Sequence[Message]) -> Recommendation:
+    """To rent: what it costs, against what it costs on cards of one's own."""
+    own = next((c.total_cny for c in compared if "cheapest" in c.names), None)
+    params = {
+        "option": f"{option.count} × {option.gpu.name}",
+        "provider": option.price.channel,
+        "rent_cny": option.cost.total_cny,
+    }
+    code = "recommend_rent_only" if own is None else "recommend_rent"
+    text = Message(code, params if own is None else params | {"total_cny": own})
+    seen = {"rent_cny": option.price.amount_cny, "seen": option.price.observed_on}
+    because = [Message("rent_is_current", seen)]
+    because += [c.text for c in compared if c.rank == option.rank and c.text is not None]
+    return Recommendation("rent", option.rank, text, tuple(because), tuple(caveats))
 
 
 def _short(ask: Inquiry) -> Message:
@@ -456,44 +509,6 @@ def _evidence(option: Option) -> Message:
     return Message("price_is_current", params)
 
 
-def with_rent(found: Outcome, options: Sequence[Option], stated: bool, objective: str) -> Outcome:
-    """The outcome with rents: the cheapest is a contender, and is advised where it costs less than buying.
-
-    Parameters
-    ----------
-    found: of the cards alone. options: written out, with their rents. stated: whether the asker said how much
-    is to be done; assumed work never makes anybody rent. objective: of the question.
-    """
-    let = [(o.rental.total_cny, o.rank, o, o.rental) for o in options if o.rental and o.rank in found.sound]
-    let = [each for each in let if not each[3].stale and not each[3].converted]
-    if not let or objective != "total_cost":
-        return found
-    total, rank, option, rent = min(let, key=lambda each: each[:2])
-    contender = Contender(
-        names=("rent",),
-        rank=rank,
-        label=option.label,
-        condition=option.condition,
-        total_cny=total,
-        outlay_cny=0.0,
-        speed=option.speed.spread[1],
-        speed_unit=option.speed.unit,
-    )
-    contenders = (*found.contenders[:1], contender, *found.contenders[1:])
-    advised = found.recommendation
-    bought = next((o.cost.total_cny for o in options if o.rank == advised.rank), None)
-    if stated and (bought is None or total < bought):
-        name = option_name(option.count, option.gpu.name, option.condition)
-        params = {"option": name, "provider": rent.provider, "rent_cny": total}
-        text = Message("recommend_rent", params | {"total_cny": option.cost.total_cny})
-        because = [Message("rent_is_current", {"rent_cny": rent.per_gpu_hour_cny, "seen": rent.observed_on})]
-        month = rent.break_even_month
-        if month is not None and month <= option.cost.months:
-            because.append(Message("buying_pays_from", {"month": month}))
-        advised = Recommendation("rent", rank, text, tuple(because), ())
-    return replace(found, recommendation=advised, contenders=contenders)
-
-
 def outcome(ranking: Ranking, options: Sequence[Option], first: int | None, held: Held) -> Outcome:
     """Recommendation, contenders and quotes of a ranking.
 
@@ -505,13 +520,15 @@ def outcome(ranking: Ranking, options: Sequence[Option], first: int | None, held
     asks = inquiries(ranking, held, first)
     codes = held.code.ravel()[ranking.order]
     place = None if first is None else int(np.flatnonzero(ranking.order == first)[0])
-    above = []
-    if len(ranking.order) and place != 0:
-        above = [_held(ranking, ranking.cells(ranking.order[:1])[0], HOLDS[int(codes[0])])]
+    # A rent that stands higher for work that was assumed holds nothing back: it is a contender.
+    ahead = [i for i, code in enumerate(codes[:place].tolist()) if code != HOLDS.index("assumed")]
+    cells = ranking.cells(ranking.order[ahead[:1]])
+    above = [_held(ranking, cell, HOLDS[int(codes[ahead[0]])]) for cell in cells]
     chosen = None if place is None else next((o for o in options if o.rank == place + 1), None)
-    advised = recommend(chosen, above, asks, ranking.question.objective)
     sound = frozenset((np.flatnonzero(codes == 0) + 1).tolist())
-    return Outcome(advised, _contenders(ranking, codes == 0), asks, sound)
+    compared = _contenders(ranking, codes <= HOLDS.index("assumed"))
+    advised = recommend(chosen, above, asks, ranking.question.objective, compared)
+    return Outcome(advised, compared, asks, sound)
 
 
 def _held(ranking: Ranking, cell: Cell, hold: str) -> Message:
@@ -539,20 +556,41 @@ def _contenders(ranking: Ranking, sound: Flags) -> tuple[Contender, ...]:
     rows, counts, conditions = np.unravel_index(flats, shape)
     kinds = ranking.prices.conditions
     new = np.array([kind == "new" for kind in kinds])[conditions]
+    rented = _rented(ranking)[conditions]
+    own = float(np.min(total, where=~rented, initial=np.inf))
     places = np.flatnonzero(sound)
     found = []
-    for names, i in contenders(total, outlay, speed, new, np.zeros(len(flats), dtype=bool)):
+    for names, i in contenders(total, outlay, speed, new, rented):
         row, n, k = int(rows[i]), int(counts[i]), int(conditions[i])
         found.append(
             Contender(
                 names=names,
                 rank=int(places[i]) + 1,
                 label=ranking.gpus[row].ref.label(ranking.best.counts[n]),
-                condition=kinds[k],
+                condition=ranking.prices.condition(k),
+                acquisition=ranking.prices.acquisition(k),
                 total_cny=float(total[i]),
                 outlay_cny=float(outlay[i]),
                 speed=float(speed[i]),
                 speed_unit=ranking.grid.speed.terms.unit,
+                text=_when_to_buy(ranking, k, float(total[i]), own) if rented[i] else None,
             )
         )
     return tuple(found)
+
+
+def _when_to_buy(ranking: Ranking, condition: int, rent_cny: float, own_cny: float) -> Message | None:
+    """From how much use on buying costs less than a rent that grows with it; None where it does not."""
+    economics, question = ranking.question.economics, ranking.question
+    if not np.isfinite(own_cny) or not rent_cny or ranking.prices.acquisition(condition) != RENTS[0]:
+        return None
+    more = own_cny / rent_cny
+    if question.workload.trains:
+        return Message("buying_pays_from_jobs", {"jobs": math.ceil(more)})
+    busy = float(np.ravel(ranking.candidates.costs.busy_hours)[0]) / economics.months
+    if ranking.candidates.hours is not None:
+        return Message("buying_pays_from_times", {"times": more})
+    hours = busy * more
+    if hours > economics.hours_per_month:
+        return Message("buying_never_pays", {})
+    return Message("buying_pays_from_hours", {"hours": hours})

@@ -38,7 +38,7 @@ def _filtered(ranking: Ranking, trials: Trials) -> Iterator[Rejected]:
     rows = list(asked.filter.stage)
     if not rows:
         return
-    counts, _ = cheapest((asked.prices.purchase_cny + asked.prices.host_cny)[rows])
+    counts, _ = cheapest((asked.prices.purchase_cny + asked.prices.host_cny)[rows, :, asked.prices.bought])
     plain = [
         keep(
             asked.table,
@@ -78,13 +78,15 @@ def _stopped(ranking: Ranking, trials: Trials) -> Iterator[Rejected]:
     """Cards of which every option stops somewhere, each at its nearest option."""
     candidates, best = ranking.candidates, ranking.best
     rows = np.flatnonzero(~candidates.passes.any(axis=(1, 2)))
-    outlay = (ranking.prices.purchase_cny + ranking.prices.host_cny)[rows]
+    # A card that is rejected is named as it would be bought.
+    bought = ranking.prices.bought
+    outlay = (ranking.prices.purchase_cny + ranking.prices.host_cny)[rows, :, bought]
     late = too_late(best.token_ms, ranking.question.workload.latency_limit_ms)
     away = outlay
     if late is not None and best.token_ms is not None:
         # A limit that nobody keeps is nearest where it is missed least, not where it is cheapest.
         away = np.where(late[rows][..., np.newaxis], best.token_ms[rows][..., np.newaxis], outlay)
-    counts, conditions = nearest(candidates.stage[rows], best.margin_gib[rows], away)
+    counts, conditions = nearest(candidates.stage[rows, :, bought], best.margin_gib[rows], away)
     cells = list(zip(rows.tolist(), counts.tolist(), conditions.tolist(), strict=True))
     codes = [STAGES[stage] for stage in candidates.stage[rows, counts, conditions].tolist()]
     outlays = outlay[np.arange(len(rows)), counts, conditions].tolist()

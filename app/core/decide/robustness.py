@@ -12,6 +12,7 @@ import numpy as np
 from app.core.decide.candidates import idle_w
 from app.core.decide.cost import energy_kwh, idle_hours, total_cny
 from app.core.decide.options import Flip, Robustness, objective_score
+from app.core.decide.renting import MONTHLY
 from app.core.formulas import Formula, Reference, register
 from app.core.gpu_table import Floats
 from app.core.kept import keep
@@ -78,6 +79,12 @@ register(
 )
 
 
+_PER_OPTION = (
+    *("price_cny", "host_cny", "rent_cny_h", "rent_cny"),
+    *("power_w", "load_w", "idle_w", "speed", "flops_per_unit"),
+)
+
+
 @dataclass(frozen=True)
 class Field:
     """Inputs of the score of some options, (options,)."""
@@ -89,6 +96,10 @@ class Field:
     """Machines and the network between them."""
     power_w: Floats
     """Of the cards."""
+    rent_cny_h: Floats
+    """Of rented options, while they work."""
+    rent_cny: Floats
+    """Of rented options, whatever the hours."""
     load_w: Floats
     """Of cards and machines while they work."""
     idle_w: Floats
@@ -125,10 +136,22 @@ class Field:
                 idle = idle_hours(span * e.hours_per_month, busy)
                 energy = energy + energy_kwh(self.idle_w, idle * kwh_cny, e.pue)
             total = floats(total_cny(purchase, 1.0 - e.residual, self.host_cny, energy))
+            if self.rented.any():
+                total = total + price * (self.rent_cny_h * busy + self.rent_cny)
         rate = self.speed * speed
         return objective_score(
             self.objective, total, purchase, rate * self.flops_per_unit / 1e12, rate, self.power_w
         )
+
+    @property
+    def rented(self) -> Floats:
+        """Above 0 of what is not bought."""
+        return self.rent_cny_h + self.rent_cny
+
+    @cached_property
+    def priced_cny(self) -> Floats:
+        """What the price of an option comes to: its purchase, or its rent."""
+        return np.where(self.rented > 0, self.now, self.price_cny)
 
     @cached_property
     def now(self) -> Floats:
@@ -139,7 +162,17 @@ class Field:
         """The same options as a column (options, 1), so that the draws of each lie side by side in memory."""
         columns = {
             name: getattr(self, name)[:, np.newaxis]
-            for name in ("price_cny", "host_cny", "power_w", "load_w", "idle_w", "speed", "flops_per_unit")
+            for name in (
+                "price_cny",
+                "host_cny",
+                "rent_cny_h",
+                "rent_cny",
+                "power_w",
+                "load_w",
+                "idle_w",
+                "speed",
+                "flops_per_unit",
+            )
         }
         return replace(self, **columns, hours=None if self.hours is None else self.hours[:, np.newaxis])
 
@@ -177,12 +210,18 @@ def field_of(ranking: Ranking, cells: list[Cell]) -> Field:
     row, n, k = (np.asarray(c, dtype=np.intp) for c in zip(*cells, strict=True))
     hours = candidates.hours
     prices, power = ranking.prices, candidates.power_w[row, n]
+    monthly = np.array([kind == MONTHLY for kind in prices.conditions])[k]
+    rate = prices.rent_cny_h[row, n, k]
+    total = np.broadcast_to(candidates.costs.total_cny, candidates.score.shape)[row, n, k]
+    rented = rate > 0
     return Field(
         objective=ranking.question.objective,
         price_cny=prices.purchase_cny[row, n, k],
         host_cny=prices.host_cny[row, n, k],
         power_w=power,
-        load_w=power + prices.host_load_w[row, n, k],
+        rent_cny_h=np.where(monthly, 0.0, rate),
+        rent_cny=np.where(monthly & rented, total, 0.0),
+        load_w=np.where(rented, 0.0, power + prices.host_load_w[row, n, k]),
         idle_w=idle_w(ranking.question, prices.host_idle_w[row, n, k]),
         speed=best.speed[row, n],
         flops_per_unit=best.flops_per_unit[row, n],
@@ -262,7 +301,7 @@ def _first_flips(
 ) -> tuple[Flip, ...]:
     e = field.economics
     size = len(labels)
-    card_price = float(field.price_cny[0]) / ranking.best.counts[cells[0][1]]
+    card_price = float(field.priced_cny[0]) / ranking.best.counts[cells[0][1]]
     same = np.array([(r, k) == (cells[0][0], cells[0][2]) for r, _, k in cells])
     flips = []
 
@@ -335,7 +374,7 @@ def _rival_flip(
     rival = next((i for i, (r, _, k) in enumerate(cells) if (r, k) != own), None)
     if rival is None:
         return Flip("rival_price", 0.0, None, None)
-    now = float(field.price_cny[rival]) / ranking.best.counts[cells[rival][1]]
+    now = float(field.priced_cny[rival]) / ranking.best.counts[cells[rival][1]]
     factor = float(factors[rival])
     if np.isnan(factor):
         return Flip("rival_price", now, None, None)
@@ -356,7 +395,7 @@ def price_factors_to_lead(field: Field) -> Floats:
 
 def _own_price(field: Field, option: int, labels: list[str], factors: Floats) -> tuple[Flip, ...]:
     factor = float(factors[option])
-    now = float(field.price_cny[option])
+    now = float(field.priced_cny[option])
     if np.isnan(factor):
         return (Flip("price", now, None, None),)
     return (Flip("price", now, now * factor, factor - 1.0, labels[option]),)

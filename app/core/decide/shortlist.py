@@ -12,6 +12,7 @@ from app.core.decide.asked_needs import Unmet, first_hours, parts_tenants, stop_
 from app.core.decide.availability import Available, availability_flag, barred
 from app.core.decide.candidates import (
     Candidates,
+    bit,
     evaluate,
     name_order,
     order,
@@ -20,7 +21,7 @@ from app.core.decide.candidates import (
 )
 from app.core.decide.cost import UNIT_NAMES, per_1000_cny
 from app.core.decide.engine_support import CardSupport, EngineSupport, supports
-from app.core.decide.filters import CardFilter, filter_cards
+from app.core.decide.filters import STAGES, CardFilter, filter_cards
 from app.core.decide.grid import (
     VERDICTS,
     Best,
@@ -43,15 +44,16 @@ from app.core.decide.options import (
     Shortlist,
     pareto_front,
 )
-from app.core.decide.pricing import PriceGrid, Prices, price_grid
+from app.core.decide.pricing import NO_OFFERS, PriceGrid, Prices, price_grid
 from app.core.decide.reasons import (
     Standing,
     option_flags,
     option_label,
     reasons,
 )
-from app.core.decide.recommendation import holds, outcome
+from app.core.decide.recommendation import HOLDS, holds, outcome
 from app.core.decide.rejections import rejections
+from app.core.decide.renting import Offers, acquisitions, buys
 from app.core.decide.robustness import RIVALS, robustness
 from app.core.decide.service import Served
 from app.core.decide.support import FrameworkRelease
@@ -63,7 +65,7 @@ from app.core.kept import Same, keep
 from app.core.memory import estimate as estimate_memory
 from app.core.memory.estimator import reserved_on
 from app.core.plan import counts_to_try
-from app.core.question import ShortlistQuestion
+from app.core.question import RENTS, ShortlistQuestion
 from app.core.resolve import resolve
 from app.core.speed import speed_assumptions
 from app.core.workload import Parallelism, Workload
@@ -133,7 +135,7 @@ class Ranking:
     def label(self, cell: Cell) -> str:
         """Count, name and condition of an option: a price without its condition could be either."""
         row, n, k = cell
-        return option_label(self.best.counts[n], self.gpus[row].name, self.prices.conditions[k])
+        return option_label(self.best.counts[n], self.gpus[row].name, self.prices.condition(k))
 
 
 def rank(
@@ -147,6 +149,7 @@ def rank(
     availability: Available | None = None,
     engine_support: Sequence[EngineSupport] = (),
     hosts: Sequence[HostClass] = (),
+    rents: Offers = NO_OFFERS,
     seed: int = 0,
     with_formulas: bool = False,
 ) -> Shortlist:
@@ -160,6 +163,7 @@ def rank(
     machine. benchmarks: measurements (a `BenchmarkIndex` is fastest). support: framework releases.
     availability: statements by (gpu id, region), newest first.
     engine_support: what is stated of engines. hosts: classes of machines and their prices.
+    rents: by (gpu id, acquisition).
     seed: of the draws of the robustness.
     with_formulas: whether the options say how each of their figures was computed.
 
@@ -182,6 +186,7 @@ def rank(
         availability or {},
         engine_support,
         hosts,
+        rents,
     )
     return write_out(ranking, seed, with_formulas)
 
@@ -197,13 +202,15 @@ def evaluate_grid(
     availability: Available,
     engine_support: Sequence[EngineSupport] = (),
     hosts: Sequence[HostClass] = (),
+    rents: Offers = NO_OFFERS,
     only: Only | None = None,
 ) -> Ranking:
     """Everything that is computed for all cards, in arrays; `only`: for some of them at some counts."""
 
     def again(changed: ShortlistQuestion, some: Only) -> Ranking:
         known = (table, gpus, prices, server_prices, benchmarks, support, availability, engine_support)
-        return evaluate_grid(changed, *known, hosts, some)
+        # What is tried lets a card in as it would be bought.
+        return evaluate_grid(changed, *known, hosts, NO_OFFERS if buys(changed) else rents, some)
 
     asked_question = question
     work, notes = resolve(question.workload)
@@ -244,7 +251,7 @@ def evaluate_grid(
     grid = build_grid(work, table, gpus, tried, benchmarks, host, chosen[rows], parted, goals)
     best = best_plans(grid, tried)
     every = best.counts if only is None else counts
-    priced = _priced(question, asked_table, asked_gpus, every, prices, server_prices, hosts)
+    priced = _priced(question, asked_table, asked_gpus, every, prices, server_prices, hosts, rents)
     offers = priced.take(rows, None if only is None else [every.index(count) for count in best.counts])
     forbids = [barred(asked_table, asked_gpus, r, availability)[rows] for r in regions_asked(question)]
     candidates = evaluate(
@@ -260,7 +267,7 @@ def evaluate_grid(
     needs = unmet(question, among, grid, best, hours)
     if needs is not None:
         stop_unmet(candidates, needs)
-    return Ranking(
+    found = Ranking(
         asked_question=asked_question,
         again=again,
         screen=screen,
@@ -279,6 +286,32 @@ def evaluate_grid(
         notes=notes,
         order=order(candidates, best, name_order(asked_table, asked_gpus)[rows]),
     )
+    return _one_rent(found) if question.load_assumed and buys(question) else found
+
+
+def _one_rent(ranking: Ranking) -> Ranking:
+    """A ranking in which the best rent stands for all of them.
+
+    Nobody said how much is to be done: rents for work that nobody has would hide what can be bought.
+    """
+    rented = np.array([kind in RENTS for kind in ranking.prices.conditions], dtype=bool)
+    if not rented.any() or not len(ranking.order):
+        return ranking
+    candidates, by = ranking.candidates, holds(ranking).by
+    let = np.broadcast_to(rented, by.shape).ravel()[ranking.order]
+    sound = let & (by.ravel()[ranking.order] == HOLDS.index("assumed"))
+    kept = ranking.order[~let | (np.arange(len(let)) == np.argmax(sound)) & sound]
+    stage, at_estimate, fails = (
+        candidates.stage.copy(),
+        candidates.at_estimate.copy(),
+        candidates.fails.copy(),
+    )
+    others = np.setdiff1d(ranking.order[let], kept)
+    for values in (stage, at_estimate):
+        values.ravel()[others] = STAGES.index("unpriced")
+    fails.ravel()[others] |= bit("unpriced")
+    candidates = replace(candidates, stage=stage, at_estimate=at_estimate, fails=fails)
+    return replace(ranking, candidates=candidates, order=kept)
 
 
 def _priced(
@@ -289,6 +322,7 @@ def _priced(
     prices: Prices,
     servers: Prices,
     hosts: Sequence[HostClass],
+    rents: Offers,
 ) -> PriceGrid:
     """As `price_grid`; nothing of the workload enters, so questions in one frame share it."""
     frame, per_host = question.economics, question.filters.max_cards_per_host
@@ -296,7 +330,7 @@ def _priced(
     machines = host_grid(hosts, frame, counts, per_host, spare)
     if question.price_overrides or question.filters.gpus:
         # The asker's own prices and choice of cards are objects that no other question brings.
-        return price_grid(question, gpus, counts, prices, servers, machines)
+        return price_grid(question, gpus, counts, prices, servers, machines, rents)
     asked = (
         question.filters.conditions,
         counts,
@@ -305,12 +339,15 @@ def _priced(
         per_host,
         spare,
         Same(hosts),
+        Same(rents),
+        buys(question),
+        acquisitions(question),
     )
     return keep(
         table,
         "price_grids",
         (Same(gpus), Same(prices), Same(servers), asked),
-        lambda: price_grid(question, gpus, counts, prices, servers, machines),
+        lambda: price_grid(question, gpus, counts, prices, servers, machines, rents),
         KEPT_PRICE_GRIDS,
     )
 
@@ -405,7 +442,8 @@ def _option(
         rank=place,
         gpu=gpu.ref,
         count=count,
-        condition=ranking.prices.conditions[k],
+        condition=ranking.prices.condition(k),
+        acquisition=ranking.prices.acquisition(k),
         plan=grid.plans[plan],
         fit=fit,
         memory=reserved_on(grid.memory(plan), question.workload, gpu),
@@ -415,7 +453,7 @@ def _option(
         metrics=_metrics(ranking, row, n, k),
         reasons=why,
         service=_served(ranking, row, plan),
-        host=ranking.prices.machines(row, n, k).use(),
+        host=None if ranking.prices.acquisition(k) in RENTS else ranking.prices.machines(row, n, k).use(),
         support=ranking.asked.support[int(ranking.rows[row])],
         flags=(*ranking.asked.filter.flags.get(int(ranking.rows[row]), ()), *flags),
         robustness=firm,

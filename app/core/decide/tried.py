@@ -18,6 +18,7 @@ from app.core.decide.fit import judge
 from app.core.decide.grid import Only
 from app.core.decide.guidance import answers, calls_for_data_centre
 from app.core.decide.options import Fit, Remedy
+from app.core.decide.pricing import PriceGrid
 from app.core.decide.reasons import limit_change
 from app.core.decide.remedies import Step, grid_steps
 from app.core.decide.service import serves
@@ -67,6 +68,9 @@ def limit_remedy(ranking: Ranking, cell: Cell, mended: int = 0, most: int = MOST
     mended: bits of the stages that another change mends. most: limits that may be moved, estimates of prices
     apart.
     """
+    if ranking.prices.rent_cny_h[cell] > 0:
+        # A rejected card is let in as it would be bought.
+        return None
     fails = int(ranking.candidates.fails[cell]) & ~mended
     if not fails or fails & ~ALL_LIMITS:
         return None
@@ -162,7 +166,7 @@ class Trials:
         Remedies by row, each with its own estimate; cards that no change brings in are left out.
         """
         found: dict[int, Remedy] = {}
-        waiting = {row: n for row, n, _ in cells if _known(self.ranking.prices.purchase_cny[row])}
+        waiting = {row: n for row, n, _ in cells if _known(self._bought(self.ranking.prices)[row])}
         steps, tries = list(grid_steps(self.ranking.question.workload)), 0
         if not steps or not waiting or self.open_class:
             return found
@@ -202,6 +206,11 @@ class Trials:
         limit = limit_remedy(self.ranking, cell, mended, most=1)
         return None if limit is None else together((own, _beside(limit)))
 
+    @staticmethod
+    def _bought(prices: PriceGrid) -> Floats:
+        """Purchases alone: a rejected card is let in as it would be bought."""
+        return prices.purchase_cny[..., prices.bought]
+
     @property
     def speed_decides(self) -> bool:
         """Whether something is asked that a change of speed could break: then all is evaluated again."""
@@ -237,7 +246,8 @@ class Trials:
         stopped = ranking.screen(work).filter.stage
         for row in fits:
             if int(ranking.rows[row]) not in stopped:
-                fails = ranking.candidates.fails[row, waiting[row]] & ~bit("memory")
+                bought = ranking.candidates.fails[row, waiting[row], ranking.prices.bought]
+                fails = bought & ~bit("memory")
                 found += [(row, more) for more in self._moves(ranking, row, waiting[row], fails)]
         return found
 
@@ -261,7 +271,7 @@ class Trials:
         """
         among: dict[str, dict[int, Remedy]] = {}
         for row, remedy in zip(rows, proposed, strict=True):
-            if remedy is not None and _known(self.ranking.asked.prices.purchase_cny[row]):
+            if remedy is not None and _known(self._bought(self.ranking.asked.prices)[row]):
                 among.setdefault(repr(remedy.change), {})[row] = remedy
         found: dict[int, Remedy] = {}
         for remedies in among.values():

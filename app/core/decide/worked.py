@@ -13,7 +13,7 @@ from app.core.decide.cost import UNIT_NAMES, ownership, per_1000_cny, work_hours
 from app.core.decide.host import LOOSE, SERVER_CARDS
 from app.core.decide.options import Formulas
 from app.core.memory.estimator import traced_parts
-from app.core.question import Economics, Work
+from app.core.question import RENTS, Economics, Work
 from app.core.speed.worked import traced_speed
 from app.core.tracing import Probe, given, named, worked_together
 from app.core.units import TERA
@@ -99,9 +99,20 @@ def _host(ranking: Ranking, cell: Cell) -> Any:
     return machines + network
 
 
+def _rent(ranking: Ranking, cell: Cell) -> Mapping[str, Any]:
+    """The total of a rent, traced."""
+    row, n, k = cell
+    costs, shape = ranking.candidates.costs, ranking.candidates.score.shape
+    rate = float(ranking.prices.rent_cny_h[row, n, k])
+    total = float(np.broadcast_to(costs.total_cny, shape)[row, n, k])
+    return {"total_cny": given(rate, "rent_cny_h") * given(total / rate, "hours_paid")}
+
+
 def _costs(ranking: Ranking, cell: Cell, speed: float) -> Mapping[str, Any]:
     row, n, k = cell
     question = ranking.question
+    if ranking.prices.acquisition(k) in RENTS:
+        return _rent(ranking, cell)
     economics = cast(Economics, Probe(question.economics))
     purchase, host = _purchase(ranking, cell)
     count = ranking.best.counts[n]
@@ -142,7 +153,10 @@ def _costs(ranking: Ranking, cell: Cell, speed: float) -> Mapping[str, Any]:
 
 def _metrics(ranking: Ranking, cell: Cell, sustained: Any) -> Mapping[str, Any]:
     row, n, _ = cell
-    gpu, purchase = ranking.gpus[row], named(_purchase(ranking, cell)[0], "purchase_cny")
+    gpu = ranking.gpus[row]
+    if ranking.prices.acquisition(cell[2]) in RENTS:
+        return {"sustained_tflops": sustained}
+    purchase = named(_purchase(ranking, cell)[0], "purchase_cny")
     count = given(ranking.best.counts[n], "count")
     peak = given(float(ranking.grid.rate.tflops[row]), "peak_tflops") * count
     found = {
