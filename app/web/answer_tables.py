@@ -122,13 +122,18 @@ def distance_from_first(option: Option, first: Option, objective: str, words: Wo
     return _("%(amount)s below first") % {"amount": money.amount(-more)}
 
 
+def pin_of(option: Option) -> str:
+    """What an address says of a pinned option; a card alone means its best."""
+    return f"{option.gpu.id}~{option.condition}~{option.count}"
+
+
 def ranking_rows(
     answer: ShortlistAnswer, words: Words, links: QuestionLinks, *, pin: str, opened: int, objective: str
 ) -> list[Row]:
     """Rows in the order shown: a pinned card stands directly under the first and keeps its rank."""
     options = answer.options
     order = list(range(len(options)))
-    pinned = [i for i in order[1:] if pin and options[i].gpu.id == pin]
+    pinned = [i for i in order[1:] if pin and pin in (options[i].gpu.id, pin_of(options[i]))]
     order = order[:1] + pinned[:1] + [i for i in order[1:] if i not in pinned[:1]]
     rows = []
     for index in order:
@@ -148,7 +153,7 @@ def ranking_rows(
                 distance_from_first(option, options[0], objective, words),
                 is_pinned,
                 is_open,
-                links.page(pin="" if is_pinned else option.gpu.id) + "#ranking",
+                links.page(pin="" if is_pinned else pin_of(option)) + "#ranking",
                 links.page(pin=keep_pin, open="" if is_open else option.rank) + f"#o{option.rank}",
                 links.panel(option.rank),
             )
