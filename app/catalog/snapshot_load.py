@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, Row, select
 from sqlmodel import SQLModel
 
 from app.catalog import tables
-from app.catalog.columns import observations, subjects
+from app.catalog.columns import observations, statements, subjects
 from app.catalog.columns.cells import COUNTED, FACTS, FIGURES
 from app.catalog.columns.kinds import DataKind
 from app.catalog.db import reading
@@ -97,19 +97,19 @@ def load_snapshot(engine: Engine) -> Snapshot:
             rentals=tuple(_records(connection, observations.RENTALS, Rental, of)),
             framework_support=tuple(
                 sorted(
-                    _records(connection, observations.FRAMEWORK_SUPPORT, FrameworkSupport, of),
+                    _records(connection, statements.FRAMEWORK_SUPPORT, FrameworkSupport, of),
                     key=lambda r: (r.framework, _version_key(r.version)),
                 )
             ),
             engine_support=tuple(
                 sorted(
-                    _records(connection, observations.ENGINE_SUPPORT, EngineSupport, of),
+                    _records(connection, statements.ENGINE_SUPPORT, EngineSupport, of),
                     key=lambda r: (r.engine, r.vendor, r.hardware, r.feature_kind, r.formats, r.id),
                 )
             ),
             host_classes=tuple(
                 sorted(
-                    _records(connection, observations.HOST_CLASSES, HostClass, of),
+                    _records(connection, statements.HOST_CLASSES, HostClass, of),
                     key=lambda h: (h.expected_cny, h.id),
                 )
             ),
@@ -117,7 +117,7 @@ def load_snapshot(engine: Engine) -> Snapshot:
             entries={gpu_id: tuple(rows) for gpu_id, rows in entries.items()},
             facts=facts,
             cards=_cards(connection, gpus, of),
-            available=_availability(_records(connection, observations.AVAILABILITY, Availability, of)),
+            available=_availability(_records(connection, statements.AVAILABILITY, Availability, of)),
             gpu_names=index_of_cards(((gpu.id, gpu.name) for gpu in gpus), aliases),
             model_names=index_of_models(((m.id, m.hf_repo, m.name) for m in models.values()), aliases),
         )

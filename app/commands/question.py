@@ -15,7 +15,7 @@ from typing import Any
 
 from app.commands.output import EXIT_INPUT, CommandFailure
 from app.core.fields import Field
-from app.core.question import FIELDS
+from app.core.question_fields import FIELDS
 
 Body = dict[str, Any]
 

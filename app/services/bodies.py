@@ -30,7 +30,7 @@ from app.core.faults import shown
 from app.core.field_values import limits_of
 from app.core.fields import DAYS, Field, parse_day, written_day
 from app.core.model.architecture import FAMILY_FIELDS
-from app.core.question import FIELDS
+from app.core.question_fields import FIELDS
 
 MAX_TEXT = 200
 MODEL_KINDS = ("preset", "config", "family")

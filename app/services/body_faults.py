@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from app.core.faults import FieldError, InputFault, escape, shown
 from app.core.fields import Field, Range
 from app.core.model.architecture import architecture_from_fields
-from app.core.question import BY_PLACE
+from app.core.question_fields import BY_PLACE
 from app.services.bodies import MAX_TEXT, is_plain, model_kinds
 
 Loc: TypeAlias = tuple[str | int, ...]

@@ -27,8 +27,8 @@ from app.core.decide.options import Option
 from app.core.estimates import Message
 from app.core.faults import InputFault
 from app.services.answers import canonical, load
+from app.services.body_values import storable_body
 from app.services.calculator import StalePrice, shortlist
-from app.services.questions import storable_body
 from app.services.results import (
     BothVersions,
     ChangesAnswer,

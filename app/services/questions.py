@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from app.catalog.snapshot import Snapshot
 from app.core.defaults import STRICT_SLA_SPARES, epoch_samples, usual_values, waits
@@ -20,15 +20,11 @@ from app.core.defaults import work as usual_work_of
 from app.core.engines import framework_named, framework_names, is_engine
 from app.core.estimates import Assumption
 from app.core.faults import FieldError, InputFault, shown
-from app.core.fields import LISTS
 from app.core.gpu import Gpu
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
 from app.core.model.config_reader import read_config
-from app.core.model.readers.bounded import storable
 from app.core.question import (
-    BY_PLACE,
     COUNT,
-    FIELDS,
     Budget,
     Economics,
     Filters,
@@ -37,13 +33,14 @@ from app.core.question import (
     Service,
     ShortlistQuestion,
     Work,
-    ignored,
 )
+from app.core.question_fields import BY_PLACE, FIELDS, ignored
 from app.core.resolve import resolve
 from app.core.workload import Offload, Parallelism, Workload
 from app.services.answers import to_cny
-from app.services.bodies import BODIES, Route, open_bodies, stated
+from app.services.bodies import BODIES, Route, open_bodies
 from app.services.body_faults import Loc, faults_of, field_at, pointer_of, rest_of
+from app.services.body_values import refuse_wide, storable_body, values_of, without_nulls
 
 T = TypeVar("T")
 _FRAMEWORK = re.compile(r"([a-z0-9.\-]+?)(?:==(\d{1,4}(?:\.\d{1,4}){0,3}))?")
@@ -178,10 +175,6 @@ def _by_framework(workload: Workload, filters: Filters) -> tuple[Workload, tuple
 
 HINTED_NAMES = 5
 """Unknown names of a body for which close ones are looked up: that takes milliseconds each."""
-_NESTING = 4
-"""Objects in objects, a config.json left out: its labels may be thousands."""
-MAX_KEYS = 500
-"""Of one object of a body."""
 
 
 def _by_own_name(value: str) -> str:
@@ -222,12 +215,12 @@ class _Body:
     ) -> None:
         if not isinstance(data, Mapping):
             raise InputFault.at("", "not_an_object")
-        _refuse_wide(data)
+        refuse_wide(data)
         self.data: Mapping[str, Any] = storable_body(data)
         self.buys = route in ("shortlist", "comparison")
         """A purchase is decided: what is left open follows task and model."""
         self.assumed = assumed
-        self.clean = _without_nulls(self.data)
+        self.clean = without_nulls(self.data)
         self.snapshot = snapshot
         self.errors: list[FieldError] = []
         self._hints = HINTED_NAMES
@@ -265,7 +258,7 @@ class _Body:
         at: Any = self.model
         for name in place.split("."):
             at = getattr(at, name, None)
-        return None if at is None else kind(**_values(at, place))
+        return None if at is None else kind(**values_of(at, place))
 
     def workload(self) -> Workload | None:
         """The workload; None when anything of it is at fault."""
@@ -273,7 +266,7 @@ class _Body:
         if work is None:
             return None
         model = self._architecture(work.model)
-        values = _values(work, "workload")
+        values = values_of(work, "workload")
         offload = self.part("workload.offload", Offload) or Offload()
         plan = self.part("workload.parallelism", Parallelism)
         if plan is not None and plan.cards > COUNT.high:
@@ -419,7 +412,7 @@ class _Body:
         part = self.model.filters
         if part is None:
             return Filters()
-        values = _values(part, "filters")
+        values = values_of(part, "filters")
         known = {gpu.vendor.casefold(): gpu.vendor for gpu in self.snapshot.gpus}
         vendors = []
         for index, value in enumerate(values.get("vendors", ())):
@@ -474,7 +467,7 @@ class _Body:
         part = self.model.budget
         if part is None or "amount" not in part.model_fields_set:
             return None, None
-        given = Budget(**_values(part, "budget"))
+        given = Budget(**values_of(part, "budget"))
         if given.currency == "CNY":
             return given, given
         yuan = to_cny(given.amount, given.currency, self.snapshot, as_of)
@@ -538,63 +531,9 @@ def _ignored(given: Mapping[str, Any], workload: Workload) -> tuple[Assumption, 
     )
 
 
-def storable_body(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The body with a config.json that can be written as JSON again; anything else is as it was sent."""
-    workload = data.get("workload")
-    model = workload.get("model") if isinstance(workload, Mapping) else None
-    config = model.get("config") if isinstance(model, Mapping) else None
-    if not isinstance(workload, Mapping) or not isinstance(model, Mapping) or not isinstance(config, Mapping):
-        return data
-    return {**data, "workload": {**workload, "model": {**model, "config": storable(config)}}}
-
-
-def _without_nulls(data: Mapping[str, Any], depth: int = 3) -> dict[str, Any]:
-    """What a body states: null counts as not given, except inside a config.json."""
-    return {
-        key: _without_nulls(value, depth - 1)
-        if depth and isinstance(value, Mapping) and key != "config"
-        else value
-        for key, value in data.items()
-        if value is not None
-    }
-
-
-def _values(part: BaseModel, place: str) -> dict[str, Any]:
-    """What an object states, in the types of the core: tuples, and floats except where ints count."""
-    found: dict[str, Any] = {}
-    for name, value in stated(part).items():
-        declared = BY_PLACE.get(f"{place}.{name}")
-        if declared is None or value is None:
-            continue
-        if declared.kind in LISTS:
-            found[name] = tuple(dict.fromkeys(value)) if declared.kind == "choices" else tuple(value)
-        elif declared.kind == "size":
-            found[name] = (value, value) if isinstance(value, int) else tuple(value)
-        elif declared.limits is not None and not declared.whole:
-            found[name] = float(value)
-        else:
-            found[name] = value
-    return found
-
-
 def _open(given: Mapping[str, Any], values: dict[str, Any]) -> dict[str, Any]:
     """A format that was not stated is left to the model's own."""
     return values if "precision" in given else values | {"precision": ""}
-
-
-def _refuse_wide(data: Mapping[str, Any]) -> None:
-    """Refuse a body with an object of more keys than any has, before each of them is a fault of its own."""
-    level: list[tuple[Loc, Mapping[str, Any]]] = [((), data)]
-    for _ in range(_NESTING):
-        for at, part in level:
-            if len(part) > MAX_KEYS:
-                raise InputFault.at(pointer_of(at), "too_many_keys", limit=MAX_KEYS)
-        level = [
-            ((*at, key), value)
-            for at, part in level
-            for key, value in part.items()
-            if isinstance(value, Mapping) and key != "config"
-        ]
 
 
 def _position(error: FieldError) -> int:

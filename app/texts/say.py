@@ -15,9 +15,10 @@ from app.texts import figures
 from app.texts.answers import ANSWERS
 from app.texts.faults import FAULTS
 from app.texts.language import translations
+from app.texts.recommendation import RECOMMENDATION
 from app.texts.words import in_sentence
 
-TEMPLATES: dict[str, str] = {**FAULTS, **ANSWERS}
+TEMPLATES: dict[str, str] = {**FAULTS, **ANSWERS, **RECOMMENDATION}
 """English source texts of every message, by code."""
 KIND_OF_PARAMETER: dict[str, str] = {
     "condition": "condition",

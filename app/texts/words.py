@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from app.core import engines, formats
-from app.core.question import FIELDS
+from app.core.question_fields import FIELDS
 from app.texts.marking import N_
 
 

@@ -17,7 +17,7 @@ from app.core.defaults import usual_values
 from app.core.faults import FieldError
 from app.core.fields import Field
 from app.core.model.architecture import ModelArchitecture
-from app.core.question import BY_PLACE, FIELDS
+from app.core.question_fields import BY_PLACE, FIELDS
 
 MAX_TEXT = 300
 MAX_LONG = 60_000

@@ -14,7 +14,7 @@ from app.core.faults import InputFault
 from app.core.fields import TASKS, TOKEN_FAMILIES
 from app.core.gpu_table import GpuTable
 from app.core.model.architecture import ModelArchitecture, architecture_from_fields
-from app.core.question import BY_PLACE, ignored, why_ignored
+from app.core.question_fields import BY_PLACE, ignored, why_ignored
 from app.core.resolve import resolve
 from app.core.workload import Offload, Parallelism, Task, Workload
 from app.texts.say import TEMPLATES

@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 from app.catalog.snapshot import Snapshot
 from app.commands import question as flags
 from app.core.fields import Field
-from app.core.question import FIELDS, ShortlistQuestion
+from app.core.question import ShortlistQuestion
+from app.core.question_fields import FIELDS
 from app.main import create_app
 from app.services.questions import parse_shortlist
 from app.settings import Settings

@@ -13,7 +13,8 @@ import pytest
 from app.commands import question as flags
 from app.core import question
 from app.core.fields import Field, declared, fields_of
-from app.core.question import BY_PLACE, FIELDS, Filters
+from app.core.question import Filters
+from app.core.question_fields import BY_PLACE, FIELDS
 from app.services.bodies import bodies_of
 from app.texts.language import translations
 from app.texts.words import label

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from app.catalog.snapshot import Snapshot
 from app.core.faults import InputFault
 from app.core.fields import Field, Range
-from app.core.question import FIELDS
+from app.core.question_fields import FIELDS
 from app.services import maintenance
 from app.services.body_faults import number_fault
 from app.services.questions import parse_fit, parse_shortlist

@@ -1,7 +1,7 @@
 """Every column of the catalogue, declared once: seed, imports, tables, exports, lists, documents follow it.
 
-A new column takes two places, its field in `tables.py` and its line in `subjects.py` or `observations.py`,
-and a migration of the database.
+A new column takes two places, its field in `tables.py` and its line in `subjects.py`, `observations.py` or
+`statements.py`, and a migration of the database.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from sqlmodel import SQLModel
 
-from app.catalog.columns import observations, subjects
+from app.catalog.columns import observations, statements, subjects
 from app.catalog.columns.kinds import DataKind
 
 KINDS: Mapping[str, DataKind] = {
@@ -28,10 +28,10 @@ KINDS: Mapping[str, DataKind] = {
         observations.RATES,
         observations.BENCHMARKS,
         observations.MEMORY_CASES,
-        observations.FRAMEWORK_SUPPORT,
-        observations.ENGINE_SUPPORT,
-        observations.HOST_CLASSES,
-        observations.AVAILABILITY,
+        statements.FRAMEWORK_SUPPORT,
+        statements.ENGINE_SUPPORT,
+        statements.HOST_CLASSES,
+        statements.AVAILABILITY,
         observations.QUOTES,
         subjects.LINT_EXCEPTIONS,
     )
